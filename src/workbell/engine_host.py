@@ -193,7 +193,7 @@ class EngineHost:
             role=role,
             declare_again=self._folder.declare_again,
             isolated=lambda: entry(self._settings(), self._folder.folder, self.recipe),
-            # What the worker itself was made from will do for another process too.
+            # A recipe makes the same Workbell in another process.
             apart=self.recipe is not None and settings.url != "memory://",
         )
         if not role.schedules and settings.connections is None:

@@ -159,7 +159,7 @@ class SendFailed(WorkbellError):
 
 
 class InvalidSignature(WorkbellError):
-    """What arrived was not signed with a secret that is valid here, or not within the last minutes."""
+    """A webhook that arrived was not signed with a secret that is valid here, or not within the last minutes."""
 
 
 class SecretSealed(WorkbellError):

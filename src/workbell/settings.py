@@ -77,7 +77,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
-        """What can be logged: passwords and keys are left out."""
+        """Settings for logs, without passwords and keys."""
         shown = asdict(self) | ({"secret_key": "…"} if self.secret_key else {})
         return [(name, without_secrets(value) if isinstance(value, str) else value) for name, value in shown.items()]
 

@@ -242,10 +242,10 @@ class TestLease:
         run = bell.enqueue("it")
         now = store.clock.now()
         [head] = store.runs.survey(0, 10)
-        from workbell.stores.port import Pick
+        from workbell.stores.port import LeaseTerms, Pick
 
         [claimed] = store.runs.claim(
-            [Pick(head.lane_id, head.rank, 1)], 1, worker="w", now=now, lease_until=now + timedelta(seconds=30)
+            [Pick(head.lane_id, head.rank, 1)], 1, LeaseTerms("w", now, now + timedelta(seconds=30))
         )
         assert claimed.id == run.id
         job = bell.registry.find("it")

@@ -19,7 +19,7 @@ from workbell.model.rate import Rate
 from workbell.model.run import Lane, Run, Status
 from workbell.stores.database import Batch, Row
 from workbell.stores.limits.statements import adding
-from workbell.stores.port import Filter, Pick, Store
+from workbell.stores.port import Filter, LeaseTerms, Pick, Store
 from workbell.stores.sql_store import SqlStore
 from workbell.testing.contracts.making import add, after, request
 
@@ -48,7 +48,7 @@ def take(store: Store, limits: Limits, most: int = 100, *, at: datetime | None =
     now = after(0) if at is None else at
     found = {LANE.id: limits_on(limits, LANE)}
     until = now + timedelta(seconds=30)
-    return store.runs.claim([Pick(LANE.id, 0, most)], most, worker=worker, now=now, lease_until=until, limits=found)
+    return store.runs.claim([Pick(LANE.id, 0, most)], most, LeaseTerms(worker, now, until), limits=found)
 
 
 def running(store: Store) -> list[Run]:
@@ -261,5 +261,5 @@ def test_what_has_no_limit_is_claimed_beside_one_that_is_never_free(
 
     monkeypatch.setattr(database, "read", read)
     picks = [Pick(head.lane_id, head.rank, 9) for head in heads]
-    found = store.runs.claim(picks, 9, worker="w", now=after(0), lease_until=after(30), limits=limits)
+    found = store.runs.claim(picks, 9, LeaseTerms("w", after(0), after(30)), limits=limits)
     assert [run.job for run in found] == ["free"]

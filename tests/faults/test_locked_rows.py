@@ -21,7 +21,7 @@ from workbell.engine.dispatch import Dispatch
 from workbell.model.ids import new_id
 from workbell.model.limit import Limit, Limits, limits_on
 from workbell.model.run import Run
-from workbell.stores.port import Pick, Store
+from workbell.stores.port import LeaseTerms, Pick, Store
 from workbell.testing.contracts.making import add, after, find, request
 
 NEXT = DECLARED + timedelta(seconds=30)  # the first tick of a schedule of every minute
@@ -240,4 +240,4 @@ def claim_under(
 ) -> list[Run]:
     heads = [head for head in store.runs.survey(-1, 100) if only in (None, head.lane.key)]
     picks = [Pick(head.lane_id, head.rank, most) for head in heads]
-    return store.runs.claim(picks, most, worker="w", now=after(0), lease_until=after(30), limits=limits)
+    return store.runs.claim(picks, most, LeaseTerms("w", after(0), after(30)), limits=limits)

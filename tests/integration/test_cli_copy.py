@@ -16,7 +16,7 @@ from workbell.cli.transfer import KINDS
 from workbell.model.ids import new_id
 from workbell.model.run import LIVE
 from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
-from workbell.stores.port import Pick
+from workbell.stores.port import LeaseTerms, Pick
 from workbell.stores.store_page import StorePage
 from workbell.testing.contracts.parts.copying import fill_events, fill_service
 
@@ -148,7 +148,7 @@ def test_running_work_is_refused_unless_forced(source: str, tmp_path: Path) -> N
     now = store.clock.now()
     heads = store.runs.survey(-1, 10)
     picks = [Pick(head.lane_id, head.rank, 1) for head in heads]
-    claimed = store.runs.claim(picks, 10, worker="host/1/2", now=now, lease_until=now + timedelta(hours=1))
+    claimed = store.runs.claim(picks, 10, LeaseTerms("host/1/2", now, now + timedelta(hours=1)))
     store.close()
     assert claimed
     answer = call(tmp_path, "copy", "--url", source, "--to", "sqlite:///new.db")

@@ -19,7 +19,7 @@ from workbell.model.clock import EPOCH
 from workbell.model.run import Lane, Run
 from workbell.model.state import FINISHED
 from workbell.stores.database import Rows
-from workbell.stores.port import Pick
+from workbell.stores.port import LeaseTerms, Pick
 from workbell.stores.postgres.dialect import bind_values
 from workbell.stores.postgres.store import PostgresStore
 from workbell.stores.runs.moving import ATTEMPT, MOVED
@@ -188,7 +188,7 @@ def test_with_many_runs_as_with_few(stores: tuple[PostgresStore, PostgresStore])
     claims_touch_as_many_pages(few, many)
     claims_go_by_the_line_and_then_by_place(many)
     chosen_runs_go_by_the_primary_key(many)
-    runs = stores[1].runs.claim(picks(BOOKED), BOOKED, worker="worker", now=after(9_999), lease_until=after(10_029))
+    runs = stores[1].runs.claim(picks(BOOKED), BOOKED, LeaseTerms("worker", after(9_999), after(10_029)))
     for analyzed in (False, True):
         if analyzed:  # from now on it is known that few are running
             with psycopg.connect(many, autocommit=True) as connection:

@@ -13,7 +13,7 @@ from workbell.model.run import LIVE, Run
 from workbell.model.schedule import Tick
 from workbell.model.state import Retention
 from workbell.settings import Settings
-from workbell.stores.port import Filter, Pick, Store
+from workbell.stores.port import Filter, LeaseTerms, Pick, Store
 
 DECLARED = datetime(2030, 1, 7, 0, 0, 30, tzinfo=UTC)  # a Monday, between two minutes
 MOST_STEPS = 10_000
@@ -74,7 +74,7 @@ def end_all(store: Store, now: datetime) -> int:
     ended = 0
     while heads := store.runs.survey(-1, 1000):
         picks = [Pick(head.lane_id, head.rank, 1000) for head in heads]
-        runs = store.runs.claim(picks, 1000, worker="w", now=now, lease_until=now.replace(year=now.year + 1))
+        runs = store.runs.claim(picks, 1000, LeaseTerms("w", now, now.replace(year=now.year + 1)))
         if not runs:
             break
         ended += len(

@@ -13,7 +13,7 @@ import pytest
 from workbell import Cancel, Context, Retry, Snooze, Status, Workbell, WorkbellError
 from workbell.model.clock import ManualClock
 from workbell.settings import Settings
-from workbell.stores.port import Pick, Store
+from workbell.stores.port import LeaseTerms, Pick, Store
 from workbell.testing import drain
 
 
@@ -206,7 +206,7 @@ def test_lost_runs_are_recovered(workbell_memory: Workbell, workbell_clock: Manu
     (head,) = bell.store.runs.survey(-1, 10)
     now = workbell_clock.now()
     picks = [Pick(head.lane_id, head.rank, 1)]
-    bell.store.runs.claim(picks, 1, worker="dead", now=now, lease_until=now + timedelta(days=30))
+    bell.store.runs.claim(picks, 1, LeaseTerms("dead", now, now + timedelta(days=30)))
     assert drain(bell) == []
     workbell_clock.advance(days=31)
     assert [(ended.id, ended.losses) for ended in drain(bell)] == [(run.id, 1)]

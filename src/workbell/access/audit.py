@@ -17,7 +17,7 @@ PAGE = 1000
 
 
 class Audit:
-    """What was done for a tenant, and by whom: `bell.audit`."""
+    """Audit log of a tenant: `bell.audit`."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime

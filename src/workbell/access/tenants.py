@@ -19,7 +19,7 @@ DESCRIPTION = 1000  # characters
 
 
 class TenantSettings(TypedDict, total=False):
-    """What can be set for a tenant."""
+    """Settings of a tenant."""
 
     weight: int
     concurrency: int | None

@@ -22,7 +22,7 @@ PASSING = frozenset({TokenKind.LOGIN, TokenKind.TICKET})  # made by the thousand
 
 
 def made_with(token_id: str) -> str:
-    """Who made a session, if a token did."""
+    """The token that made a session, if one did."""
     return f"token {token_id}"
 
 

@@ -14,7 +14,7 @@ from workbell.model.limit import Limit, limits_on
 from workbell.model.retry import Retry
 from workbell.model.run import Lane, Run
 from workbell.runs.runtime import Runtime
-from workbell.stores.port import Head
+from workbell.stores.port import Head, LeaseTerms
 
 HEADS = 500  # lanes read for one poll
 WIDER = 20  # times as many, if none of them has something to take
@@ -95,7 +95,7 @@ def _claim_from(
         if not picks:
             break
         counted = {pick.lane_id: limits[pick.lane_id] for pick in picks if pick.lane_id in limits}
-        taken = store.runs.claim(picks, left, worker=worker, now=now, lease_until=now + lease, limits=counted or None)
+        taken = store.runs.claim(picks, left, LeaseTerms(worker, now, now + lease), limits=counted or None)
         claimed += taken
         heads = _that_may_have_more(heads, {(pick.lane_id, pick.rank): pick.quota for pick in picks}, taken)
     return claimed

@@ -22,7 +22,7 @@ class Standing(Enum):
 
 
 def standing(store: Store, run: Run, worker: str, token: int) -> Standing:
-    """How the lease with this token stands, for this worker."""
+    """Standing of the lease with this token, for this worker."""
     if run.token == token and run.status is Status.RUNNING:
         return Standing.HELD if run.worker == worker else Standing.LOST
     ended = _attempt_under(store, run, token)

@@ -33,7 +33,7 @@ class Ending(StrEnum):
 
 
 class AttemptReport(msgspec.Struct, frozen=True, kw_only=True):
-    """How an attempt ended, as the agent reports it."""
+    """Report of an agent on how an attempt ended."""
 
     status: str
     result: Any = None

@@ -21,7 +21,7 @@ KEY_RETENTION = timedelta(days=7)  # of the key by which a bulk action retries a
 
 
 class Acted(NamedTuple):
-    """How many were done, how many needed nothing, and what went wrong with which."""
+    """Result of an action on a page: numbers of runs changed and left, and the errors by run."""
 
     done: int
     skipped: int

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from workbell.claims.lane_survey import CLAIMS, SURVEY_VALID, LaneSelection
 from workbell.model.limit import Limit
 from workbell.model.run import Lane, Run
-from workbell.stores.port import Store
+from workbell.stores.port import LeaseTerms, Store
 
 
 def no_limits(_lane: Lane) -> Sequence[Limit]:
@@ -46,9 +46,7 @@ class FairClaims:
         most = limit if slots is None else min(slots, limit)
         until = now + claimant.lease
         for picks, limits in self._lanes.offers(claimant.serves, limits_of, limit, most, now):
-            taken = self._store.runs.claim(
-                picks, limit, worker=claimant.worker, now=now, lease_until=until, limits=limits
-            )
+            taken = self._store.runs.claim(picks, limit, LeaseTerms(claimant.worker, now, until), limits=limits)
             taken = self._lanes.note(taken, limit)
             if taken:
                 return taken

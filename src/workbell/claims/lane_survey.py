@@ -98,7 +98,7 @@ class LaneSelection:
         return taken
 
     def _room_of(self, limit: int, slots: int) -> Callable[[Lane], int]:
-        """How many runs of a lane its limits leave, as far as we know."""
+        """Room of a lane under its limits, by the last reading."""
         return lambda lane: self._room.of(lane.id, slots) if lane.id in self._limits else limit
 
     def _within(self, picks: Sequence[Pick], slots: int) -> list[Pick]:

@@ -15,7 +15,7 @@ class Pauses:
         self._runtime = runtime
 
     def __call__(self) -> list[Pause]:
-        """What is paused, and since when."""
+        """List the pauses of queues and jobs, and since when each holds."""
         return self._runtime.store.pauses.list(self._runtime.tenant)
 
     acall = in_thread(__call__)

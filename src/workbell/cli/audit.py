@@ -68,7 +68,7 @@ def _show(found: Sequence[AuditEntry], now: datetime, of_all: bool) -> None:
 
 
 def _rest(entry: AuditEntry) -> str:
-    """Where it came from, and the detail in one line."""
+    """Address and detail of an entry, in one line."""
     detail = msgspec.json.decode(entry.detail_text) if entry.detail_text else {}
     facts = detail.items() if isinstance(detail, dict) else [("detail", detail)]
     words = [f"{name}={value}" for name, value in facts if value not in (None, "", [])]

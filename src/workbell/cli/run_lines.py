@@ -30,7 +30,7 @@ MOST_FRAMES = 20  # lines below a failure
 
 
 class MoveStyle(NamedTuple):
-    """How a move is shown: in a terminal's symbols, in ASCII, in colour, in a word."""
+    """Style of a move: symbol, ASCII character, colour, word."""
 
     symbol: str
     plain: str
@@ -124,7 +124,7 @@ class RunLines:
         return f" ({printable(frame)})" if frame else ""
 
     def _print_frames(self, run: Run) -> None:
-        """Where in the project's own code it failed for good, and because of what."""
+        """Position in the project's own code of a final failure, and its cause."""
         lines = own_lines(run.error or "", self._folder)
         shown = [printable(line) for line in lines[:MOST_FRAMES]]
         if len(lines) > MOST_FRAMES:

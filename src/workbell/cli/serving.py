@@ -18,7 +18,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def http_options(command: Command) -> Command:
-    """Where the HTTP API is served."""
+    """Address of the HTTP API."""
     options = [
         click.option("--host", metavar="ADDRESS", help="Serve the API on this address; 127.0.0.1 if unset."),
         click.option(

@@ -26,7 +26,7 @@ def watch_option(command: Command) -> Command:
 
 
 def work_options(command: Command) -> Command:
-    """How workers work, and when one is replaced."""
+    """Options of worker processes: their work, and when one is replaced."""
     options = [
         click.option("--concurrency", type=click.IntRange(1, 10_000), help="How many handlers may run in each worker."),
         click.option("--queues", metavar="A,B", help="Work on these queues only."),

@@ -28,7 +28,7 @@ class CopyTally(NamedTuple):
         return max(self.after[kind] - self.before[kind], 0)
 
     def missing(self) -> list[str]:
-        """What ought to be in the new store, and is not."""
+        """Rows missing in the new store, by kind."""
         wanted = {kind: self.read[kind] - self.outdated[kind] for kind in KINDS}
         return [
             f"{kind}: {self.after[kind]:,} of {wanted[kind]:,}" for kind in KINDS if self.after[kind] < wanted[kind]
@@ -49,7 +49,7 @@ def count(batch: StorePage) -> Counter[str]:
 
 
 def census(store: Store) -> Counter[str]:
-    """How much of each kind a store holds."""
+    """Number of rows in a store, by kind."""
     total: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
     for batch in store.export():
         total.update(count(batch))

@@ -80,7 +80,7 @@ def retry_in_words(retry: Retry) -> str:
 
 
 def limits_in_words(limits: Limits) -> list[tuple[str, str]]:
-    """What a job is limited by: names of limits, and what there is to say of each."""
+    """Limits of a job in words, by their names."""
     facts = []
     if limits.concurrency is not None:
         each = f" for each {limits.concurrency_key}" if limits.concurrency_key else ""

@@ -280,7 +280,7 @@ def _name_of(target: object, name: object) -> str:
 
 
 class JobDecorator:
-    """What `@bell.job(…)` with options returns; only its types matter."""
+    """Type of the decorator that `@bell.job(…)` with options returns."""
 
     @overload
     def __call__(self, function: Callable[Concatenate[Context, P], R], /) -> JobFunction[P, R]: ...

@@ -29,7 +29,7 @@ from workbell.webhooks.verbs import Webhooks
 
 
 class LocalClient:
-    """What an application does with jobs and runs. `Workbell` is one, for its own tenant."""
+    """Client for one tenant, on the store itself: verbs from parts. `Workbell` is one, for its own tenant."""
 
     def __init__(self, runtime: Runtime, verified: Verified | None = None) -> None:
         self.runtime = runtime  # for Workbell's own layers: what the parts share

@@ -70,7 +70,7 @@ def check_clock(store: Store, numbers: Numbers) -> Iterator[Finding]:
 
 
 def check_live_runs(store: Store, numbers: Numbers) -> Iterator[Finding]:
-    """How many wait, and which of them for something that will not come."""
+    """Waiting runs, and those that wait for a worker or agent that will not come."""
     lanes = store.reports.counts()
     totals = {name: sum(getattr(lane, name) for lane in lanes) for name in ("scheduled", "queued", "running")}
     numbers["counts"] = totals
@@ -95,7 +95,7 @@ def check_live_runs(store: Store, numbers: Numbers) -> Iterator[Finding]:
 
 
 def _pauses(store: Store, lanes: list[Counts]) -> Iterator[Finding]:
-    """What waits because it is paused."""
+    """Runs that wait because they are paused."""
     for pause in store.pauses.list():
         queued = sum(counts.queued for counts in lanes if pause.covers(counts.lane))
         if queued:

@@ -21,7 +21,7 @@ def check_modes(store: Store, _numbers: dict[str, Any]) -> Iterator[Finding]:
 
 
 def mode_findings(path: Path, shown: str) -> Iterator[Finding]:
-    """What to say of one file or folder; `shown` is how a shell names it and what belongs to it."""
+    """Finding about one file or folder; `shown` is its name in a shell, with the files that belong to it."""
     if not hasattr(os, "geteuid") or not path.exists() or not _others_get_to(path):
         return
     mode = stat.S_IMODE(path.stat().st_mode)

@@ -21,7 +21,7 @@ from workbell.model.keys import KeyScope, stored_key
 from workbell.model.payload import clean_text
 from workbell.model.run import Lane, NewRun, Options, Run, Status
 from workbell.runs.booking import Booking
-from workbell.stores.port import Filter, Held, Pick, Store
+from workbell.stores.port import Filter, Held, LeaseTerms, Pick, Store
 
 log = logging.getLogger("workbell.engine")
 
@@ -94,7 +94,7 @@ class CleanHistory:
         if found is not None and found.status is Status.QUEUED:
             picks = [Pick(self._lane.id, found.rank, 1)]
             until = now + self._lease
-            taken = self._store.runs.claim(picks, 1, worker=self._worker, now=now, lease_until=until)
+            taken = self._store.runs.claim(picks, 1, LeaseTerms(self._worker, now, until))
             self._run, self._removed, self._renewed_at = (taken[0] if taken else None), Counter(), now
 
     def _newest(self) -> Run | None:

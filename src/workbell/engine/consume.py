@@ -30,7 +30,7 @@ MOST_UNBOOKED = 4000
 
 
 class Slots(Protocol):
-    """Where claimed works are executed."""
+    """Executors of claimed works."""
 
     def put(self, works: Sequence[Work]) -> None: ...
 

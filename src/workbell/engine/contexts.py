@@ -25,7 +25,7 @@ class Contexts:
         )
 
     def services_of(self, tenant: str) -> RuntimeServices:
-        """What a handler enqueues belongs to the tenant of its own run."""
+        """Services for the tenant of a run: what its handler enqueues belongs to that tenant."""
         if tenant not in self._services:
             self._services[tenant] = RuntimeServices(self._runtime.for_tenant(tenant))
         return self._services[tenant]

@@ -108,7 +108,7 @@ def used_up(work: Work) -> Raised:
 
 
 def stopped(work: Work) -> Outcome | None:
-    """What an error, or the end of its process, means after the handler was asked to stop."""
+    """Outcome of an error, or of the end of its process, after the handler was asked to stop."""
     if work.timed_out:
         return timed_out(work)
     if work.cancel_reason is not None:

@@ -93,7 +93,7 @@ class HeldRuns:
         self.notify()
 
     def take_dropped(self) -> set[Held]:
-        """What was dropped since the last call: what is dropped from now on is for the next one."""
+        """Leases dropped since the last call; later ones are for the next call."""
         self.unsure, dropped, self._dropped = False, self._dropped, set()
         return dropped
 

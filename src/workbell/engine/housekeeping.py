@@ -25,7 +25,7 @@ TIDY = 10.0  # seconds
 
 
 class Housekeeping:
-    """What every engine does, and the chores of its halves, whose wakers share `event`."""
+    """One thread for the slow duties of an engine and of its halves (`chores`), whose wakers share `event`."""
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ LONGEST = timedelta(seconds=1)  # a lock may end at any moment
 
 
 class RowPause(NamedTuple):
-    """How long a row is left alone, and until when."""
+    """Back-off of one row: the length of its pause, and its end."""
 
     length: timedelta
     until: datetime

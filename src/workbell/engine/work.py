@@ -78,5 +78,5 @@ class Work:
 
     @property
     def stopping(self) -> bool:
-        """What `ctx.canceled` says."""
+        """Value of `ctx.canceled`."""
         return self.lost or self.timed_out or self.release or self.cancel_reason is not None

@@ -36,7 +36,7 @@ class Executions:
         before: str | None = None,
         limit: int = 100,
     ) -> list[Execution]:
-        """What events started, newest first: of a trigger (by name or id), of an event, or of all.
+        """Runs that events started, newest first: of a trigger (by name or id), of an event, or of all.
 
         `before` is the id of the last one of the page before; `status` is pending, running, completed or failed.
         """

@@ -144,7 +144,7 @@ class JobFunction(Generic[P, R]):
 
     @property
     def terms(self) -> RunTerms:
-        """What it says about its new runs."""
+        """Defaults of the job for its new runs."""
         return RunTerms(self.queue, self.limits, self.defaults, self.retry)
 
     @property

@@ -1,4 +1,4 @@
-"""What a job function and the context of a handler need of their process, for one tenant."""
+"""Services of a process for job functions and contexts of handlers, for one tenant: enqueue, emit, notify, files."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ REFUSAL = (
 
 
 class Awaited(NamedTuple):
-    """What the client must send or read next; its deadline runs while that stays the same."""
+    """Next step that the client owes (send or read); its deadline runs while that stays the same."""
 
     what: str
     mark: object  # differs where it is the same of another request, or some of it has come
@@ -100,7 +100,7 @@ class EdgeProtocol(H11Protocol):
         self._awaited, self._since, self._received_before = awaited, now, self._received
 
     def _await(self) -> Awaited | None:
-        """What is awaited of the client; none while it is the server's turn, or the connection is idle."""
+        """The step that is awaited of the client; none while it is the server's turn, or the connection is idle."""
         left = self.transport.get_write_buffer_size()
         if left:
             return Awaited("answer", left, TAKE)

@@ -87,7 +87,7 @@ def of_error(error: errors.WorkbellError) -> Response:
 
 
 def of_fields(found: Sequence[Any]) -> Response:
-    """What pydantic found: where, and what is wrong; never what was sent, which may be a secret."""
+    """Validation errors of pydantic: where, and what is wrong; never the value, which may be a secret."""
     listed = [
         {
             "where": ".".join(str(part) for part in one["loc"]),
@@ -113,7 +113,7 @@ async def on_invalid(_request: Request, error: Exception) -> Response:
 
 
 async def on_http(_request: Request, error: Exception) -> Response:
-    """What the framework itself refuses: no such path or method, a body that is no JSON."""
+    """Refusals of the framework itself: no such path or method, a body that is no JSON."""
     assert isinstance(error, HTTPException)
     if isinstance(error.__cause__, errors.WorkbellError):  # such as a body that turned out to be too large
         return of_error(error.__cause__)

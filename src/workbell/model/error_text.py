@@ -135,7 +135,7 @@ def own_lines(text: str, folder: str) -> list[str]:
 
 
 def own_frame(text: str, folder: str) -> str:
-    """Where in the application's own code the exception itself was raised: `shop.py:12 in charge`, or nothing."""
+    """Position in the application's own code where the exception was raised: `shop.py:12 in charge`, or empty."""
     raised_at = ""
     for line in text.split("\n"):
         if _SECTION.match(line):
@@ -264,7 +264,7 @@ def _members_of(error: BaseException) -> tuple[BaseException, ...]:
 
 
 def _behind(error: BaseException) -> tuple[str, BaseException | None]:
-    """What an exception came from, as Python would print it; `raise … from None` says that nothing did."""
+    """The cause of an exception, as Python would print it; none after `raise … from None`."""
     try:
         if error.__cause__ is not None:
             return CAUSE, error.__cause__

@@ -35,7 +35,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def data(self) -> Any:
-        """What the event carries, as plain JSON values."""
+        """Data of the event, as plain JSON values."""
         return decode(self.data_text)
 
     def as_dict(self) -> dict[str, Any]:

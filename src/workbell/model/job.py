@@ -73,7 +73,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         return Limits(self.concurrency, self.concurrency_key, self.rate, self.rate_key)
 
     def __repr__(self) -> str:
-        """What is shown by accident must not give the URLs away."""
+        """Representation without the URLs, which are secret."""
         return repr_without_urls(self)
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:

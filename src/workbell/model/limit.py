@@ -82,7 +82,7 @@ class Limit(NamedTuple):
         return _limit_id(self.tenant, self.job, self.keyed, self.key)
 
     def room(self, use: Use, now: datetime) -> int:
-        """How many runs may start now."""
+        """Number of runs that may start now."""
         free = []
         if self.concurrency is not None:
             free.append(self.concurrency - use.running)

@@ -92,7 +92,7 @@ def failed_of(raised: Raised) -> Failed:
 
 
 def _result_text(error: TryAgain) -> str | None:
-    """What cannot be stored is left out: the failure itself must be booked."""
+    """The result without values that cannot be stored: the failure itself must be booked."""
     if error.result is None:
         return None
     try:

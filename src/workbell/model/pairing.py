@@ -24,7 +24,7 @@ def terms_of(token: Token) -> PairingTerms:
 
 
 def shown_name(token: Token) -> str:
-    """What a token is called; that of a pairing after what it is for."""
+    """Name of a token; a pairing token is named after its purpose."""
     if token.kind is not TokenKind.PAIRING:
         return token.name
     try:

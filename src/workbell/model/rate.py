@@ -65,11 +65,11 @@ class Rate(NamedTuple):
         return timedelta(seconds=self.seconds)
 
     def used(self, starts: Starts, now: datetime) -> int:
-        """How many starts count against one that is made now."""
+        """Number of starts within the span of a start that is made now."""
         return sum(count for _, count in self._counted(starts, to_micros(now)))
 
     def allowed(self, starts: Starts, now: datetime) -> int:
-        """How many may be started now."""
+        """Number of runs that may start now."""
         return max(self.most - self.used(starts, now), 0)
 
     def with_starts(self, starts: Starts, now: datetime, count: int) -> Starts:

@@ -17,7 +17,7 @@ DAY = 86400.0  # seconds
 
 
 class Retry(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """How often a run is tried, and how long it waits in between.
+    """Retry policy: how often a run is tried, and how long it waits in between.
 
     `Retry(attempts=5, delay=1, factor=2, cap=60)` tries five times, waiting 1, 2, 4 and 8 seconds; jitter only
     ever adds. Errors named in `give_up_on` end the run at once; with `only_on` all others do. Both take classes
@@ -56,7 +56,7 @@ class Retry(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         return not self.only_on or bool(names & set(self.only_on))
 
     def wait(self, failures: int, randomness: Random) -> timedelta:
-        """How long to wait after the given number of failures (1 or more)."""
+        """Delay after the given number of failures (1 or more)."""
         try:
             growth = float(self.factor) ** (failures - 1)
         except OverflowError:  # after a long row of failures

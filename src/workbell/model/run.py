@@ -183,7 +183,7 @@ class Run(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def result(self) -> Any:
-        """What the handler returned."""
+        """Result of the handler."""
         return decode(self.result_text)
 
     @property
@@ -219,7 +219,7 @@ PUBLIC_FIELDS = (
 
 
 class AttemptStatus(StrEnum):
-    """How one try of a run ended, or that it has not."""
+    """Attempt: how one try of a run ended, or that it has not."""
 
     RUNNING = "running"
     SUCCEEDED = "succeeded"
@@ -244,7 +244,7 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def result(self) -> Any:
-        """What the handler returned, or gave with its error."""
+        """Result of the handler, or the one it gave with its error."""
         return decode(self.result_text)
 
     @property
@@ -254,7 +254,7 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
 
 
 class OnDuplicate(StrEnum):
-    """What happens when the key of a new run is taken."""
+    """Duplicate policy: what happens when the key of a new run is taken."""
 
     RETURN = "return"  # the caller gets the existing run
     REJECT = "reject"  # the caller gets a DuplicateRun

@@ -43,7 +43,7 @@ def from_text(text: str | None) -> RunDefaults:
 
 
 def layered(first: RunDefaults, then: RunDefaults) -> RunDefaults:
-    """What counts where two levels say something: the first of them, word by word."""
+    """Merged defaults of two levels: for each option, the first level that sets it."""
     if then == NO_DEFAULTS and type(first) is RunDefaults:
         return first
     return RunDefaults(

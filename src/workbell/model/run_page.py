@@ -20,7 +20,7 @@ class RunPage(NamedTuple):
 
 
 class Counted(msgspec.Struct, frozen=True):
-    """How many there are; `capped`: there may be more, which were not counted."""
+    """Number of runs found; `capped`: there may be more, which were not counted."""
 
     count: int
     capped: bool

@@ -24,7 +24,7 @@ class ScheduleKind(StrEnum):
 
 
 class Overlap(StrEnum):
-    """What a tick does while an earlier run of the same schedule is live."""
+    """Overlap policy: what a tick does while an earlier run of the same schedule is live."""
 
     SKIP = "skip"
     QUEUE_ONE = "queue_one"  # one tick waits until the earlier run has ended
@@ -78,7 +78,7 @@ class ScheduleOptions(RunDefaults, frozen=True, omit_defaults=True, gc=False):
     ping_url: str | None = None
 
     def __repr__(self) -> str:
-        """What is shown by accident must not give the URLs away."""
+        """Representation without the URLs, which are secret."""
         return repr_without_urls(self)
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:

@@ -28,7 +28,7 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TallySum(NamedTuple):
-    """How many attempts of a job ended in one way within one step of time."""
+    """Number of attempts of a job that ended in one way within one step of time."""
 
     step: int  # number of steps since 1970
     job: str

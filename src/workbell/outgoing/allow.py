@@ -31,7 +31,7 @@ class _Name(NamedTuple):
 
 
 class AllowList(NamedTuple):
-    """What may be sent to over http, and at addresses that are not public. Empty: nothing."""
+    """Allow list of targets over http and at addresses that are not public. Empty: none."""
 
     networks: tuple[_Network, ...] = ()
     names: tuple[_Name, ...] = ()
@@ -76,7 +76,7 @@ def _read(entry: str) -> _Network | _Name:
 
 
 def _without_port(entry: str, text: str) -> tuple[str, int | None]:
-    """What stands before the port, and the port. An IPv6 address with a port has brackets."""
+    """Host and port. An IPv6 address with a port has brackets."""
     found = re.fullmatch(r"\[([^\]]*)\](?::(\d+))?|([^:\[\]]*):(\d+)", text, re.ASCII)
     if found is None:
         return text, None

@@ -17,7 +17,7 @@ from workbell.errors import NotFound
 T = TypeVar("T")
 
 Step: TypeAlias = "RemoteCall[Any] | float"
-"""What a plan wants next: an answer to a call, or to wait so many seconds."""
+"""Next step of a plan: a call to be answered, or seconds to wait."""
 Plan: TypeAlias = Generator[Step, Any, T]
 """Yields steps, is sent what they gave, and returns what the verb answers."""
 

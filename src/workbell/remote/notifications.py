@@ -15,7 +15,7 @@ from workbell.remote.transport import ServiceTransport
 
 
 class WasRead(msgspec.Struct, frozen=True):
-    """How many of them were unread."""
+    """Number of notifications that were unread."""
 
     read: int
 

@@ -14,7 +14,7 @@ from workbell.remote.transport import ServiceTransport
 
 
 class EndedPauses(msgspec.Struct, frozen=True):
-    """How many pauses were ended."""
+    """Number of pauses that ended."""
 
     ended: int
 

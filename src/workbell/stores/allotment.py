@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from workbell.model.limit import UNUSED, Limit, Use
-from workbell.stores.port import Pick
+from workbell.model.limit import UNUSED, Use
+from workbell.stores.port import LimitsOfLanes, Pick
 
 LaneRank = tuple[int, int]  # lane and rank
-LimitsOfLanes = Mapping[int, Sequence[Limit]]
 
 
 def allot(

@@ -44,7 +44,7 @@ def _using(connection: Any) -> str:
 
 
 def through_django(connection: Any) -> Callable[[str, dict[str, Any]], list[Any]]:
-    """How statements are executed with its cursor."""
+    """Executes statements with a Django cursor."""
     sqlite = connection.vendor == "sqlite"
 
     def rows(sql: str, values: dict[str, Any]) -> list[Any]:

@@ -43,7 +43,7 @@ class LockName(NamedTuple):
 
 
 class LockWaits:
-    """How many connections may be used for waiting, and what is waited for, in one process."""
+    """Bound on the connections of one process that wait for keys, and the keys they wait for."""
 
     def __init__(self, connections: int) -> None:
         self._connections = connections

@@ -34,7 +34,7 @@ class SchemaTables(Protocol):
 
 
 class Schema(SchemaTables, Protocol):
-    """How an engine changes its own tables within one transaction. Without any: see sqlite/tables.py."""
+    """Migrations within one transaction, for engines that have one; SQLite and D1 migrate by batches."""
 
     engine: str
 

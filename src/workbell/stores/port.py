@@ -60,6 +60,17 @@ class Pick(NamedTuple):
     quota: int
 
 
+class LeaseTerms(NamedTuple):
+    """Terms of the leases of one claim: the worker, the time of the claim, and the end of the leases."""
+
+    worker: str
+    now: datetime
+    lease_until: datetime
+
+
+LimitsOfLanes = Mapping[int, Sequence[Limit]]  # by the ids of lanes
+
+
 class Held(NamedTuple):
     """A lease as its holder knows it."""
 
@@ -164,29 +175,14 @@ class RunsPort(Protocol):
         """
 
     def claim(
-        self,
-        picks: Sequence[Pick],
-        limit: int,
-        *,
-        worker: str,
-        now: datetime,
-        lease_until: datetime,
-        limits: Mapping[int, Sequence[Limit]] | None = None,
+        self, picks: Sequence[Pick], limit: int, terms: LeaseTerms, limits: LimitsOfLanes | None = None
     ) -> builtins.list[Run]:
         """The move `start` for the heads of these lanes, each under a new token; in the order to be worked on.
 
         `limits` are those of lanes, by their ids: then no more is taken than they leave, whatever else is claimed.
         """
 
-    def take(
-        self,
-        ids: Sequence[str],
-        *,
-        worker: str,
-        now: datetime,
-        lease_until: datetime,
-        limits: Mapping[int, Sequence[Limit]] | None = None,
-    ) -> builtins.list[Run]:
+    def take(self, ids: Sequence[str], terms: LeaseTerms, limits: LimitsOfLanes | None = None) -> builtins.list[Run]:
         """The same for chosen runs, wherever they wait in their lanes: for queue adapters whose messages name a run.
 
         Pauses and limits hold as in a claim, fairness does not. A run that is not queued, has expired, or that another
@@ -274,7 +270,7 @@ class SchedulesPort(Protocol):
 
 
 class JobsPort(Protocol):
-    """What can be run, for others to see; code is found by name, never by what stands here."""
+    """Definitions of jobs, for other processes to read; code is found by name, never by these rows."""
 
     def put(self, jobs: Sequence[Job]) -> None:
         """Make jobs known, or change what is known of them; the id and the time of making stay."""
@@ -315,10 +311,10 @@ class EventsPort(Protocol):
         """Events of a tenant, newest first; of one type, or of all."""
 
     def matches(self, event: str, *, after: str | None, limit: int) -> builtins.list[Match]:
-        """What an event matched, by subscriber."""
+        """Matches of an event, by subscriber."""
 
     def matches_of_subscriber(self, subscriber: str, *, before: str | None, limit: int) -> builtins.list[Match]:
-        """What a trigger or endpoint was matched by, the newest event first."""
+        """Matches of a trigger or endpoint, the newest event first."""
 
 
 class ReportsPort(Protocol):
@@ -355,7 +351,7 @@ class ReportsPort(Protocol):
 
 
 class LimitUses(Protocol):
-    """How much of limits is taken."""
+    """Use of limits."""
 
     def uses(self, limits: Sequence[Limit]) -> dict[int, Use]:
         """How much of these limits is taken, by their ids; it may be more in the next moment."""

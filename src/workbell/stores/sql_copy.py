@@ -72,7 +72,7 @@ def export(store: SqlStore) -> Iterator[StorePage]:
 
 
 def _export_parts(store: SqlStore) -> Iterator[StorePage]:
-    """What the parts beside the runs hold; notifications before the marks of who has read them."""
+    """Pages of the parts beside the runs; notifications before the marks of who has read them."""
     yield from (StorePage(logs=page) for page in store.logs.export())
     yield from (StorePage(tokens=page) for page in store.tokens.export())
     tenants, agents = store.tenants.list(), store.agents.list()
@@ -96,7 +96,7 @@ def loading(store: SqlStore, batch: StorePage) -> list[Statement]:
 
 
 def _loading_parts(store: SqlStore, batch: StorePage) -> Iterator[Statement]:
-    """What belongs to the parts beside the runs."""
+    """Statements that load the parts beside the runs."""
     yield from store.jobs.loading(batch.jobs)
     yield from store.subscribers.loading(batch.triggers, batch.endpoints, batch.health)
     yield from store.pauses.loading(batch.pauses)

@@ -17,18 +17,18 @@ class Gap(NamedTuple):
 
 
 def local_second(instant: datetime, timezone: str) -> int:
-    """What the clock shows."""
+    """Local wall-clock time."""
     second = whole_seconds(instant)
     return second + offsets_of(timezone).at(second).offset
 
 
 def offset_at(instant: datetime, timezone: str) -> int:
-    """How far the clock is ahead of UTC, in seconds."""
+    """UTC offset in seconds."""
     return offsets_of(timezone).at(whole_seconds(instant)).offset
 
 
 def gap_before(instant: datetime, timezone: str) -> Gap | None:
-    """What was skipped, if this is the very second to which the clock was set forward."""
+    """The skipped span, if this is the very second to which the clock was set forward."""
     second = whole_seconds(instant)
     stretch = offsets_of(timezone).at(second)
     shown = second + stretch.offset

@@ -34,7 +34,7 @@ _BLANKS = re.compile(r"[ \t]+")
 
 
 class Expression(NamedTuple):
-    """What an expression says. `real_time`: it follows elapsed time through clock changes, not the wall clock.
+    """A parsed cron expression. `real_time`: it follows elapsed time through clock changes, not the wall clock.
     `either`: a day matches by its number or by its weekday, not only by both."""
 
     times: Times

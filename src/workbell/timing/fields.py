@@ -15,7 +15,7 @@ _RANGE = re.compile(r"([0-9A-Z]+)-([0-9A-Z]+)")
 
 
 class FieldError(Exception):
-    """What is wrong with a field, and what to write instead."""
+    """Error in a cron field, with the remedy."""
 
 
 class CronField(NamedTuple):

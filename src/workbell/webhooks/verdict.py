@@ -40,7 +40,7 @@ def verdict(answer: HttpAnswer, now: datetime) -> DeliveryVerdict:
 
 
 def summary_of(answer: HttpAnswer) -> dict[str, Any]:
-    """What an attempt records of an answer."""
+    """Record of an answer, for the attempt."""
     return {
         "status_code": answer.status,
         "duration_ms": round(answer.duration * 1000, 1),

@@ -66,7 +66,7 @@ def _facts(event: Event, now: datetime) -> list[tuple[str, str]]:
 
 
 def _show_data(console: Console, event: Event) -> None:
-    """What is too long to stand beside its name stands below it."""
+    """Values too long to stand beside their name, printed below it."""
     if event.data_text is None or len(event.data_text) <= BESIDE:
         return
     console.print("\n  Data", style="bold")

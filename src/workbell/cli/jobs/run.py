@@ -96,7 +96,7 @@ def finish(
 
 
 def _usual_input(here: Here, name: str) -> dict[str, Any]:
-    """What its own schedule would give it."""
+    """Input that its own schedule would give it."""
     known = find_job(here, name)
     if known.file is not None:
         return known.file.payload

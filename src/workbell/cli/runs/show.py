@@ -86,7 +86,7 @@ def _show(run: Run, attempts: Sequence[Attempt], why: str, behind: Sequence[tupl
 
 
 def _particulars(run: Run) -> Iterator[tuple[str, str]]:
-    """What most runs have none of."""
+    """Fields that most runs lack."""
     yield "queue", run.queue
     yield "priority", f"{run.priority}" if run.priority else ""
     yield "tenant", "" if run.tenant == "default" else run.tenant

@@ -112,7 +112,7 @@ def _show(found: Preview) -> None:
 
 
 def _clocks(before: datetime, here: datetime) -> str:
-    """What to know about a tick beside a change of the clocks."""
+    """Note on a tick beside a clock change."""
     notes = []
     if before.utcoffset() != here.utcoffset():
         notes.append(f"{offset(before)} to {offset(here)}")

@@ -138,7 +138,7 @@ class IsolatedSlots:
                 slot.process.kill()
 
     def take_back(self) -> list[Work]:
-        """What has not begun."""
+        """Works that have not begun."""
         with self._lock:
             taken = list(self._waiting)
             self._waiting.clear()

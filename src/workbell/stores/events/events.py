@@ -157,7 +157,7 @@ class StoredEvents:
 
 
 def _names_of(new: NewEvent) -> list[LockName]:
-    """What an event may have to wait for."""
+    """Locks that an event may wait for."""
     event = new.event
     if event.key is None:
         return []

@@ -26,7 +26,7 @@ Listed = list[Job]  # inside the class `list` is the verb
 
 
 class StoredJobs:
-    """What can be run, for others to see; code is found by name, never by what stands here."""
+    """Definitions of jobs, for other processes to read; code is found by name, never by these rows."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -19,12 +19,12 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from workbell.model.limit import MOST_RUNNING, Limit, Use
-from workbell.stores.allotment import LaneRank, LimitsOfLanes, allot
+from workbell.stores.allotment import LaneRank, allot
 from workbell.stores.database import Batch, Conflict, Database, Row, Statement, read_rows, write_rows
 from workbell.stores.limits import statements
 from workbell.stores.limits.statements import NO_STARTS
-from workbell.stores.port import Pick
-from workbell.stores.runs.claiming import Claiming, Start
+from workbell.stores.port import LeaseTerms, LimitsOfLanes, Pick
+from workbell.stores.runs.claiming import Claiming
 
 LIMIT_RETENTION = timedelta(days=2)  # longer than the longest span of a rate
 PAGE = 1000
@@ -35,7 +35,7 @@ AGAIN = (0.002, 0.004, 0.008, 0.016)
 
 
 class SeenLimits(NamedTuple):
-    """What was read before a claim."""
+    """State of limits and lanes that was read before a claim."""
 
     limits: LimitsOfLanes  # of lanes none of whose limits is locked by another claim
     starts: Mapping[int, str]  # as stored
@@ -60,20 +60,20 @@ class LimitedClaims:
         return statements.uses(every, _by_id(found.get("limit_starts")), _by_id(found.get("running_within")))
 
     def claim(
-        self, picks: Sequence[Pick], limit: int, limits: LimitsOfLanes, start: Start, claiming: Claiming
+        self, picks: Sequence[Pick], limit: int, limits: LimitsOfLanes, terms: LeaseTerms, claiming: Claiming
     ) -> list[Row]:
         """The rows of runs that were started. Lanes without a limit never wait for one."""
         concerned = {pick.lane_id: limits.get(pick.lane_id, ()) for pick in picks}
-        start = self._moved(start)
+        terms = self._moved(terms)
         if _can_guess(picks, limit, concerned):
             with suppress(Conflict):
-                return self._take(picks, limit, _guess(picks, concerned), start, claiming)
+                return self._take(picks, limit, _guess(picks, concerned), terms, claiming)
         pauses = iter(AGAIN)
         probing = False
         while True:
-            seen = self._see(picks, limit, concerned, start, probing=probing)
+            seen = self._see(picks, limit, concerned, terms, probing=probing)
             try:
-                found = self._take(picks, limit, seen, start, claiming)
+                found = self._take(picks, limit, seen, terms, claiming)
             except Conflict:
                 found, is_over = [], False
             else:
@@ -83,20 +83,20 @@ class LimitedClaims:
             pause = next(pauses, None)
             if pause is None:
                 free = [pick for pick in picks if not concerned[pick.lane_id]]
-                return self._start(claiming(free, limit, start)) if free else []
+                return self._start(claiming(free, limit, terms)) if free else []
             time.sleep(pause)
-            start = self._moved(start)
+            terms = self._moved(terms)
             probing = not self._database.dialect.one_writer
 
-    def _moved(self, start: Start) -> Start:
+    def _moved(self, terms: LeaseTerms) -> LeaseTerms:
         """The same start now: it may have taken a while to get here."""
-        now = max(start.now, self._database.clock.now())
-        return Start(start.worker, now, start.lease_until + (now - start.now))
+        now = max(terms.now, self._database.clock.now())
+        return LeaseTerms(terms.worker, now, terms.lease_until + (now - terms.now))
 
     def _see(
-        self, picks: Sequence[Pick], limit: int, concerned: LimitsOfLanes, start: Start, *, probing: bool
+        self, picks: Sequence[Pick], limit: int, concerned: LimitsOfLanes, terms: LeaseTerms, *, probing: bool
     ) -> SeenLimits:
-        """What must be known for a claim. `probing`: leave out limits that other claims have locked.
+        """Read the state that a claim needs. `probing`: leave out limits that other claims have locked.
 
         The first try does not: whether a row is locked is found out by locking it, which is a write of its own.
         """
@@ -104,16 +104,16 @@ class LimitedClaims:
         asked = "free_limits" if probing else "limit_starts"
         batch = [Statement(asked, {"ids": sorted(every)})] if every else []
         batch += statements.running(dict.fromkeys(every.values(), MOST_RUNNING))
-        batch += statements.started_now(concerned, start)
+        batch += statements.started_now(concerned, terms)
         if len(picks) > 1:  # else no other pick could use the room of a lane that has no runs
-            batch.append(statements.queued(picks, limit, start))
+            batch.append(statements.queued(picks, limit, terms))
         found = self._read(batch)
         starts: dict[int, str] = _by_id(found.get(asked))
         missing = [one for one in every.values() if one.id not in starts]
         locked = {one.id for one in missing} if probing else set()
         if missing and not probing and not self._database.dialect.one_writer:
             # On its own, and before: rows that are made while others are locked could not be made in one order.
-            self._database.write([statements.adding(missing, start.now)])
+            self._database.write([statements.adding(missing, terms.now)])
         queued = {(row[0], row[1]): row[2] for row in found.get("queued_runs", ())}
         return SeenLimits(
             {lane: listed for lane, listed in concerned.items() if locked.isdisjoint(one.id for one in listed)},
@@ -123,18 +123,20 @@ class LimitedClaims:
             _by_id(found.get("started_now")),
         )
 
-    def _take(self, picks: Sequence[Pick], limit: int, seen: SeenLimits, start: Start, claiming: Claiming) -> list[Row]:
+    def _take(
+        self, picks: Sequence[Pick], limit: int, seen: SeenLimits, terms: LeaseTerms, claiming: Claiming
+    ) -> list[Row]:
         """Start what the limits leave room for; raises Conflict if they are not as they were seen."""
         free = [pick for pick in picks if pick.lane_id in seen.limits]
-        granted = allot(free, limit, seen.limits, seen.uses, seen.queued, start.now)
+        granted = allot(free, limit, seen.limits, seen.uses, seen.queued, terms.now)
         # A statement for each lane, and a few guards; lanes that are too many have their turn with the next claim.
         granted = granted[: self._database.dialect.most_statements - GUARDS]
         if not granted:
             return []
         of_granted = {pick.lane_id: seen.limits[pick.lane_id] for pick in granted}
-        guards = statements.guards(granted, of_granted, seen.starts, seen.started, start)
-        noting = statements.noting(of_granted, seen.uses, seen.started, start)
-        return self._start(claiming(granted, limit, start), guards, noting)
+        guards = statements.guards(granted, of_granted, seen.starts, seen.started, terms)
+        noting = statements.noting(of_granted, seen.uses, seen.started, terms)
+        return self._start(claiming(granted, limit, terms), guards, noting)
 
     def _start(self, taking: Batch, guards: Batch = (), noting: Batch = ()) -> list[Row]:
         answers = self._database.write([*guards, *taking, *noting])

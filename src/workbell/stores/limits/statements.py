@@ -9,10 +9,9 @@ import msgspec
 
 from workbell.model.limit import ALL_JOBS, Limit, Use
 from workbell.model.rate import Rate, Starts
-from workbell.stores.allotment import LimitsOfLanes, count_by_limit
+from workbell.stores.allotment import count_by_limit
 from workbell.stores.database import Rows, Statement
-from workbell.stores.port import Pick
-from workbell.stores.runs.claiming import Start
+from workbell.stores.port import LeaseTerms, LimitsOfLanes, Pick
 
 NO_STARTS = "[]"
 COUNTED = "id kind tenant job key most".split()
@@ -25,7 +24,7 @@ _starts = msgspec.json.Decoder(list[tuple[int, int]])
 
 
 def running(most: Mapping[Limit, int]) -> list[Statement]:
-    """How many runs are running under limits that have a concurrency, of those that have no more than this."""
+    """Statement that counts running runs under limits with a concurrency; answers those with at most `most`."""
     values = [(o.id, _kind(o), o.tenant, o.job, o.key, most[o]) for o in most if o.concurrency is not None]
     return [Statement("running_within", {"rows": Rows(COUNTED, values)})] if values else []
 
@@ -44,17 +43,17 @@ def uses(limits: Mapping[int, Limit], starts: Mapping[int, str], running: Mappin
     }
 
 
-def queued(picks: Sequence[Pick], limit: int, start: Start) -> Statement:
-    """How many runs these have, as far as it matters."""
+def queued(picks: Sequence[Pick], limit: int, terms: LeaseTerms) -> Statement:
+    """Statement that counts the queued runs of picks, up to their quotas."""
     lane_ranks = Rows(("lane", "rank"), [(pick.lane_id, pick.rank) for pick in picks])
     most = max(min(pick.quota, limit) for pick in picks)
-    return Statement("queued_runs", {"rows": lane_ranks, "most": most, "now": start.now})
+    return Statement("queued_runs", {"rows": lane_ranks, "most": most, "now": terms.now})
 
 
-def started_now(limits: LimitsOfLanes, start: Start) -> list[Statement]:
-    """What the worker has started at this very moment, under limits with a rate: it is not of the claim to come."""
+def started_now(limits: LimitsOfLanes, terms: LeaseTerms) -> list[Statement]:
+    """Statement that counts runs that an earlier claim of the worker started at this very moment, under rates."""
     pairs = [(limit.id, lane_id) for limit, lanes in _timed(limits).items() for lane_id in lanes]
-    values = {"rows": Rows(("id", "lane"), pairs), "worker": start.worker, "now": start.now}
+    values = {"rows": Rows(("id", "lane"), pairs), "worker": terms.worker, "now": terms.now}
     return [Statement("started_now", values)] if pairs else []
 
 
@@ -81,7 +80,7 @@ def guards(
     limits: LimitsOfLanes,
     starts: Mapping[int, str],
     started: Mapping[int, int],
-    start: Start,
+    terms: LeaseTerms,
 ) -> list[Statement]:
     """That nobody else holds these limits, that their starts are as they were seen, and that there is still room."""
     every = {limit.id: limit for listed in limits.values() for limit in listed}
@@ -96,21 +95,23 @@ def guards(
     again = {limit: lanes for limit, lanes in _timed(limits).items() if started.get(limit.id)}
     if again:
         pairs = [(limit.id, lane_id, started[limit.id]) for limit, lanes in again.items() for lane_id in lanes]
-        values = {"rows": Rows(("id", "lane", "before"), pairs), "worker": start.worker, "now": start.now}
+        values = {"rows": Rows(("id", "lane", "before"), pairs), "worker": terms.worker, "now": terms.now}
         batch.append(Statement("as_many_started", values, exactly=len(again)))
     return batch
 
 
-def noting(limits: LimitsOfLanes, uses: Mapping[int, Use], started: Mapping[int, int], start: Start) -> list[Statement]:
+def noting(
+    limits: LimitsOfLanes, uses: Mapping[int, Use], started: Mapping[int, int], terms: LeaseTerms
+) -> list[Statement]:
     """Remember the starts of this claim; the statement counts them."""
     rows: list[tuple[object, ...]] = []
     for limit, lanes in _timed(limits).items():
         if limit.rate is not None:
-            head, base, tail = _around_count(limit.rate, uses[limit.id].starts, start.now)
+            head, base, tail = _around_count(limit.rate, uses[limit.id].starts, terms.now)
             before = started.get(limit.id, 0)
             rows.append((limit.id, lanes[0], before, limit.tenant, limit.job, limit.key, head, tail, base))
             rows += [(limit.id, lane_id, 0, "", "", None, "", "", 0) for lane_id in lanes[1:]]
-    values = {"rows": Rows(NOTED, rows), "worker": start.worker, "now": start.now}
+    values = {"rows": Rows(NOTED, rows), "worker": terms.worker, "now": terms.now}
     return [Statement("note_starts", values)] if rows else []
 
 

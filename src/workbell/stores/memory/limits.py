@@ -8,9 +8,9 @@ from datetime import datetime
 
 from workbell.model.limit import ALL_JOBS, Limit, Use
 from workbell.model.run import Lane, Status
-from workbell.stores.allotment import LimitsOfLanes, count_by_limit
+from workbell.stores.allotment import count_by_limit
 from workbell.stores.memory.state import State
-from workbell.stores.port import Pick
+from workbell.stores.port import LimitsOfLanes, Pick
 
 
 class MemoryLimits:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,17 +13,15 @@ import msgspec
 from workbell.errors import WrongConnection
 from workbell.model import state as moves
 from workbell.model.clock import EPOCH
-from workbell.model.limit import Limit
 from workbell.model.run import PENDING, Added, Attempt, NewRun, OnDuplicate, Run, Status
 from workbell.model.state import Transition
 from workbell.stores.allotment import LaneRank, allot
 from workbell.stores.matching import matches
 from workbell.stores.memory.limits import MemoryLimits
 from workbell.stores.memory.state import State
-from workbell.stores.port import Filter, Head, Held, Lease, Pick, Renewed
+from workbell.stores.port import Filter, Head, Held, Lease, LeaseTerms, LimitsOfLanes, Pick, Renewed
 from workbell.stores.publisher import Pair
 from workbell.stores.runs.adding import SAME_KEY, SAME_TAG, refuse_other_request, reject_duplicate
-from workbell.stores.runs.claiming import Start
 from workbell.stores.runs.moving import REPORTED
 
 replace = msgspec.structs.replace
@@ -103,62 +101,47 @@ class MemoryRuns:
         return sorted(every, key=lambda head: (head.lane_id, head.rank))
 
     def claim(
-        self,
-        picks: Sequence[Pick],
-        limit: int,
-        *,
-        worker: str,
-        now: datetime,
-        lease_until: datetime,
-        limits: Mapping[int, Sequence[Limit]] | None = None,
+        self, picks: Sequence[Pick], limit: int, terms: LeaseTerms, limits: LimitsOfLanes | None = None
     ) -> builtins.list[Run]:
         with self._state.lock:
-            return self._claim(self._ready(now), picks, limit, Start(worker, now, lease_until), limits)
+            return self._claim(self._ready(terms.now), picks, limit, terms, limits)
 
-    def take(
-        self,
-        ids: Sequence[str],
-        *,
-        worker: str,
-        now: datetime,
-        lease_until: datetime,
-        limits: Mapping[int, Sequence[Limit]] | None = None,
-    ) -> builtins.list[Run]:
+    def take(self, ids: Sequence[str], terms: LeaseTerms, limits: LimitsOfLanes | None = None) -> builtins.list[Run]:
         with self._state.lock:
-            chosen = [run for run in self._ready(now) if run.id in ids]
+            chosen = [run for run in self._ready(terms.now) if run.id in ids]
             picks = [
                 Pick(*lane_rank, count)
                 for lane_rank, count in Counter((run.lane.id, run.rank) for run in chosen).items()
             ]
-            return self._claim(chosen, picks, len(ids), Start(worker, now, lease_until), limits)
+            return self._claim(chosen, picks, len(ids), terms, limits)
 
     def _claim(
         self,
         ready: Iterable[Run],
         picks: Sequence[Pick],
         limit: int,
-        start: Start,
-        limits: Mapping[int, Sequence[Limit]] | None,
+        terms: LeaseTerms,
+        limits: LimitsOfLanes | None,
     ) -> builtins.list[Run]:
         waiting: dict[LaneRank, builtins.list[Run]] = {}
         for run in ready:
             waiting.setdefault((run.lane.id, run.rank), []).append(run)
         if limits:
-            start = start._replace(now=max(start.now, self._state.clock.now()))
+            terms = terms._replace(now=max(terms.now, self._state.clock.now()))
             uses = self._limits.uses([one for listed in limits.values() for one in listed])
             queued = {lane_rank: len(runs) for lane_rank, runs in waiting.items()}
-            picks = allot(picks, limit, limits, uses, queued, start.now)
-            self._limits.note_starts(picks, limits, uses, start.now)
+            picks = allot(picks, limit, limits, uses, queued, terms.now)
+            self._limits.note_starts(picks, limits, uses, terms.now)
         taken: builtins.list[Run] = []
         for pick in picks:
             taken += waiting.get((pick.lane_id, pick.rank), [])[: min(pick.quota, limit - len(taken))]
         taken.sort(key=lambda run: (run.rank, run.scheduled_for, run.id))
         return self._put(
-            moves.start(run, start.now, worker=start.worker, lease_until=start.lease_until).after(run) for run in taken
+            moves.start(run, terms.now, worker=terms.worker, lease_until=terms.lease_until).after(run) for run in taken
         )
 
     def _ready(self, now: datetime) -> builtins.list[Run]:
-        """What could start now, in the order to be worked on."""
+        """Runs that could start now, in the order to be worked on."""
         ready = [run for run in self._in(Status.QUEUED) if not run.expires_at or run.expires_at > now or run.attempt]
         return sorted(ready, key=lambda run: (run.rank, run.scheduled_for, run.id))
 
@@ -246,7 +229,7 @@ class MemoryRuns:
         return True
 
     def prune(self, now: datetime, limit: int) -> tuple[int, int]:
-        """How many runs and keys went."""
+        """Remove runs and keys that are past their time; the number of each."""
         state = self._state
         with state.lock:
             every = state.finished.values()

@@ -83,7 +83,7 @@ class MemorySchedules:
             return True
 
     def prune(self, before: datetime, limit: int) -> int:
-        """How many ticks went."""
+        """Remove ticks that are past their time; their number."""
         with self._state.lock:
             ticks = self._state.ticks
             over = sorted((tick.created_at, key) for key, tick in ticks.items() if tick.created_at <= before)[:limit]

@@ -12,7 +12,7 @@ Listed = list[Pause]  # inside the class `list` is the verb
 
 
 class StoredPauses:
-    """What is left out of every survey of lanes, and so never claimed."""
+    """Pauses in the store: paused lanes are left out of every survey, and so never claimed."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

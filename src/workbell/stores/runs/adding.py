@@ -52,7 +52,7 @@ class Replacing(NamedTuple):
 
 
 class KeyHolder(NamedTuple):
-    """Who holds a key."""
+    """Holder of a deduplication key."""
 
     run_id: str
     by_life: bool  # as long as the run lives; else for a time
@@ -60,7 +60,7 @@ class KeyHolder(NamedTuple):
 
 
 class SeenReplaced(NamedTuple):
-    """What is replaced, as it was read: waiting runs of tags, and the holders of keys."""
+    """Runs to be replaced, as they were read: waiting runs of tags, and the holders of keys."""
 
     of_tags: dict[Tag, list[Run]]
     holders: dict[Key, KeyHolder]

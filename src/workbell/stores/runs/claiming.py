@@ -4,41 +4,32 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from workbell.model.state import MOVES, Move
 from workbell.stores.database import Batch, Database, Dialect, Row, Statement
-from workbell.stores.port import Pick
+from workbell.stores.port import LeaseTerms, Pick
 
 LANE, RANK = 1, 3  # indexes in the row of a run
 _RULE = MOVES[Move.START]
 
 
-class Start(NamedTuple):
-    """A start: the worker, the time, and the end of the lease."""
-
-    worker: str
-    now: datetime
-    lease_until: datetime
-
-
 Claiming = Callable[
-    [Sequence[Pick], int, Start], Batch
+    [Sequence[Pick], int, LeaseTerms], Batch
 ]  # the statements that start runs of lanes, no more than so many
 
 
-def start_values(start: Start) -> dict[str, Any]:
-    return start._asdict() | {"from_status": _RULE.sources[0].value, "to_status": _RULE.targets[0].value}
+def start_values(terms: LeaseTerms) -> dict[str, Any]:
+    return terms._asdict() | {"from_status": _RULE.sources[0].value, "to_status": _RULE.targets[0].value}
 
 
-def claims(dialect: Dialect, picks: Sequence[Pick], limit: int, start: Start) -> Batch:
+def claims(dialect: Dialect, picks: Sequence[Pick], limit: int, terms: LeaseTerms) -> Batch:
     """The statements that claim from these lanes. Their answers are the rows of runs.
 
     Where one writes at a time there is a statement for each lane, and together they take no more than `limit`: of a
     lane that has fewer runs than it may give, nothing is left to the others.
     """
-    values = start_values(start)
+    values = start_values(terms)
     if not dialect.one_writer:
         values |= {"lanes": [pick.lane_id for pick in picks], "ranks": [pick.rank for pick in picks]}
         return [Statement("claim", values | {"quotas": [pick.quota for pick in picks], "limit": limit})]
@@ -48,14 +39,14 @@ def claims(dialect: Dialect, picks: Sequence[Pick], limit: int, start: Start) ->
     ]
 
 
-def claim(database: Database, picks: Sequence[Pick], limit: int, start: Start) -> list[Row]:
+def claim(database: Database, picks: Sequence[Pick], limit: int, terms: LeaseTerms) -> list[Row]:
     """Claim until there are `limit` runs, or the lanes have no more. Each lane by itself is a whole write, so that
     what one of them has left over can be given to the others by a second."""
     found: list[Row] = []
     waiting = list(picks)
     while waiting and len(found) < limit:
         room = limit - len(found)
-        answers = database.write(claims(database.dialect, waiting, room, start))
+        answers = database.write(claims(database.dialect, waiting, room, terms))
         taken = [row for answer in answers for row in answer]
         found += taken
         if not database.dialect.one_writer:
@@ -76,10 +67,10 @@ class ChosenRuns:
     def picks(self) -> list[Pick]:
         return [Pick(lane_id, rank, len(ids)) for (lane_id, rank), ids in self._ids.items()]
 
-    def claims(self, picks: Sequence[Pick], limit: int, start: Start) -> Batch:
+    def claims(self, picks: Sequence[Pick], limit: int, terms: LeaseTerms) -> Batch:
         """A `Claiming`: the first runs of each lane and rank, as many as its quota."""
         ids = [run_id for pick in _within(picks, limit) for run_id in self._ids[pick.lane_id, pick.rank][: pick.quota]]
-        return [Statement("take", start_values(start) | {"ids": ids})]
+        return [Statement("take", start_values(terms) | {"ids": ids})]
 
 
 def _within(picks: Sequence[Pick], limit: int) -> list[Pick]:

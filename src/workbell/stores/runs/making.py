@@ -54,7 +54,7 @@ class Making:
         return made.added
 
     def replacing(self, *, waits: bool = True) -> Replacing:
-        """How new runs end those that they replace."""
+        """Settings for runs that end because new ones replace them."""
         dialect = self._database.dialect
         return Replacing(
             dialect, self._keep, self.publisher.publish, lambda changes: moving(dialect, changes, whole=True), waits
@@ -106,7 +106,7 @@ class Making:
 
 
 def _names_of(request: NewRun) -> list[LockName]:
-    """What a request may have to wait for."""
+    """Locks that a request may wait for."""
     run = request.run
     names = [] if run.key_text is None else [LockName((run.tenant, run.key_text), f"the key {run.key!r}")]
     return [*names, LockName((run.tenant, "tag", run.tag), f"the tag {run.tag!r}")] if request.replace_tag else names

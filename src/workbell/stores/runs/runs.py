@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
 
 from workbell.errors import StoreUnavailable
 from workbell.model.clock import EPOCH
-from workbell.model.limit import Limit
 from workbell.model.run import Added, Attempt, NewRun, Run, Status
 from workbell.model.state import MOVES, Move, Transition
 from workbell.stores import rows
 from workbell.stores.database import Conflict, Database, Rows, Statement, read_rows, write_rows
 from workbell.stores.limits.limits import LimitedClaims
-from workbell.stores.port import Filter, Head, Held, Lease, Pick, Renewed
+from workbell.stores.port import Filter, Head, Held, Lease, LeaseTerms, LimitsOfLanes, Pick, Renewed
 from workbell.stores.reports.search import Search
-from workbell.stores.runs.claiming import ChosenRuns, Start, claim, claims
+from workbell.stores.runs.claiming import ChosenRuns, claim, claims
 from workbell.stores.runs.finding import find_runs
 from workbell.stores.runs.lanes import Lanes
 from workbell.stores.runs.making import Making
@@ -71,38 +70,21 @@ class StoredRuns:
         return self._lanes.make_heads(found)
 
     def claim(
-        self,
-        picks: Sequence[Pick],
-        limit: int,
-        *,
-        worker: str,
-        now: datetime,
-        lease_until: datetime,
-        limits: Mapping[int, Sequence[Limit]] | None = None,
+        self, picks: Sequence[Pick], limit: int, terms: LeaseTerms, limits: LimitsOfLanes | None = None
     ) -> builtins.list[Run]:
-        start = Start(worker, now, lease_until)
         if limits:
             claiming = partial(claims, self._database.dialect)
-            return self._lanes.make_claimed(self._limits.claim(picks, limit, limits, start, claiming))
-        return self._lanes.make_claimed(claim(self._database, picks, limit, start))
+            return self._lanes.make_claimed(self._limits.claim(picks, limit, limits, terms, claiming))
+        return self._lanes.make_claimed(claim(self._database, picks, limit, terms))
 
-    def take(
-        self,
-        ids: Sequence[str],
-        *,
-        worker: str,
-        now: datetime,
-        lease_until: datetime,
-        limits: Mapping[int, Sequence[Limit]] | None = None,
-    ) -> builtins.list[Run]:
-        chosen = ChosenRuns(read_rows(self._database, "ready", ids=sorted(set(ids)), now=now))
+    def take(self, ids: Sequence[str], terms: LeaseTerms, limits: LimitsOfLanes | None = None) -> builtins.list[Run]:
+        chosen = ChosenRuns(read_rows(self._database, "ready", ids=sorted(set(ids)), now=terms.now))
         picks = chosen.picks()
         if not picks:
             return []
-        start = Start(worker, now, lease_until)
         if limits:
-            return self._lanes.make_claimed(self._limits.claim(picks, len(ids), limits, start, chosen.claims))
-        (found,) = self._database.write(chosen.claims(picks, len(ids), start))
+            return self._lanes.make_claimed(self._limits.claim(picks, len(ids), limits, terms, chosen.claims))
+        (found,) = self._database.write(chosen.claims(picks, len(ids), terms))
         return self._lanes.make_claimed(found)
 
     def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> builtins.list[Renewed]:

@@ -12,7 +12,7 @@ from workbell.model.ids import new_id
 from workbell.model.limit import Limit
 from workbell.model.run import Lane, NewRun, OnDuplicate, Run, Status
 from workbell.model.state import Retention
-from workbell.stores.port import CoreStore, Held, Lease, Pick
+from workbell.stores.port import CoreStore, Held, Lease, LeaseTerms, Pick
 
 START = datetime(2030, 1, 1, 12, tzinfo=UTC)
 KEEP = Retention()
@@ -80,13 +80,13 @@ def claim(store: CoreStore, limit: int = 100, *, at: float = 0, worker: str = "w
 def claim_picks(
     store: CoreStore, picks: Sequence[Pick], limit: int, *, at: float = 0, worker: str = "worker", lease: float = 30
 ) -> list[Run]:
-    return store.runs.claim(picks, limit, worker=worker, now=after(at), lease_until=after(at + lease))
+    return store.runs.claim(picks, limit, LeaseTerms(worker, after(at), after(at + lease)))
 
 
 def take(
     store: CoreStore, chosen: Sequence[str], *, at: float = 0, limits: Mapping[int, Sequence[Limit]] | None = None
 ) -> list[Run]:
-    return store.runs.take(chosen, worker="worker", now=after(at), lease_until=after(at + 30), limits=limits)
+    return store.runs.take(chosen, LeaseTerms("worker", after(at), after(at + 30)), limits=limits)
 
 
 def claimed(store: CoreStore, *, at: float = 0, worker: str = "worker", **fields: Any) -> Run:

@@ -27,7 +27,7 @@ class CoreContract(
     SharingContract,
     TextsContract,
 ):
-    """What every store must do."""
+    """Contract of every store."""
 
 
 __all__ = ["CoreContract"]

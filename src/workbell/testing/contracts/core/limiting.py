@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from workbell.model import state
 from workbell.model.limit import Limit, Limits, limits_on
 from workbell.model.run import Run
-from workbell.stores.port import CoreStore, Filter, Pick
+from workbell.stores.port import CoreStore, Filter, LeaseTerms, Pick
 from workbell.testing.contracts.making import KEEP, add, after, claim, request, take
 
 DAY = 86400.0
@@ -26,7 +26,7 @@ def claim_within(
     """Claim from all lanes; of the job `work`, under limits."""
     picks = [Pick(head.lane_id, head.rank, quota or limit) for head in store.runs.survey(-1, 1000)]
     found = limits_of(store, limits)
-    return store.runs.claim(picks, limit, worker="worker", now=after(at), lease_until=after(at + 30), limits=found)
+    return store.runs.claim(picks, limit, LeaseTerms("worker", after(at), after(at + 30)), limits=found)
 
 
 def end(store: CoreStore, *runs: Run, at: float = 1) -> None:

@@ -33,7 +33,7 @@ class PartsContract(
     WatchingContract,
     CopyingContract,
 ):
-    """What a store with all parts must do as well."""
+    """Contract of a store with all parts."""
 
 
 __all__ = ["PartsContract"]
