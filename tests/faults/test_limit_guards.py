@@ -131,8 +131,8 @@ class TestSameMoment:
         heads = store.runs.survey(-1, 100)
         limits = {head.lane_id: limits_on(both, head.lane) for head in heads}
         picks = [Pick(head.lane_id, head.rank, 3) for head in heads]
-        claim = {"worker": "w", "now": after(0), "lease_until": after(30), "limits": limits}
-        assert [len(store.runs.claim(picks, 100, **claim)) for _ in range(2)] == [7, 0]
+        terms = LeaseTerms("w", after(0), after(30))
+        assert [len(store.runs.claim(picks, 100, terms, limits)) for _ in range(2)] == [7, 0]
         every = {limit for listed in limits.values() for limit in listed if limit.rate is not None}
         noted = [sum(count for _, count in use.starts) for use in store.limits.uses(list(every)).values()]
         assert sorted(noted) == [3, 4]

@@ -9,7 +9,7 @@ Stale leases and transitions are kept and tried again and again, as a network th
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,12 @@ from tests.support.databases import Databases
 from workbell.app import open_store
 from workbell.errors import DuplicateRun
 from workbell.model import state
-from workbell.model.limit import NO_LIMITS, Limits, limits_on
+from workbell.model.limit import NO_LIMITS, Limit, Limits, limits_on
 from workbell.model.run import PENDING, Lane, NewRun, Run, Status
 from workbell.model.state import Transition
 from workbell.stores.limits.limits import LIMIT_RETENTION
 from workbell.stores.memory.store import MemoryStore
-from workbell.stores.port import Filter, Pick, Store
+from workbell.stores.port import Filter, LeaseTerms, Pick, Store
 from workbell.stores.store_page import StorePage
 from workbell.stores.times import to_micros
 from workbell.testing.contracts.making import KEEP, after, held, request
@@ -68,6 +68,7 @@ requests = st.fixed_dictionaries(
 VERBS = (
     ["enqueue"] * 5
     + ["claim"] * 6
+    + ["take"] * 2
     + ["finish"] * 5
     + ["dispatch", "time_passes", "recover", "renew", "deliver_again"] * 3
     + ["note", "end_on_request", "prune"]
@@ -150,10 +151,23 @@ class StoreMachine(RuleBasedStateMachine):
         heads = self.both(lambda store: store.runs.survey(-1, MANY))
         picks = [Pick(head.lane_id, head.rank, quota) for head in heads[skip:]]
         until = after(self.now + draw(st.sampled_from([10, 60])))
-        lease = {"worker": f"worker-{limit}", "now": after(self.now), "lease_until": until}
+        terms = LeaseTerms(f"worker-{limit}", after(self.now), until)
         limits = draw(st.sampled_from(LIMITS))
         limited = {head.lane_id: found for head in heads if (found := limits_on(limits, head.lane))}
-        self.claims += self.both(lambda store: store.runs.claim(picks, limit, limits=limited, **lease))
+        self.claims += self.both(lambda store: store.runs.claim(picks, limit, terms, limited))
+        self._compare_uses(limited)
+
+    def take(self, draw: Draw) -> None:
+        every = sorted(run.id for run in self.both(lambda store: store.runs.list(Filter(None, limit=MANY))))
+        chosen = draw(st.lists(st.sampled_from(every), max_size=5)) if every else []
+        limits = draw(st.sampled_from(LIMITS))
+        heads = self.both(lambda store: store.runs.survey(-1, MANY))
+        limited = {head.lane_id: found for head in heads if (found := limits_on(limits, head.lane))}
+        terms = LeaseTerms("taker", after(self.now), after(self.now + 30))
+        self.claims += self.both(lambda store: store.runs.take(chosen, terms, limited))
+        self._compare_uses(limited)
+
+    def _compare_uses(self, limited: Mapping[int, Sequence[Limit]]) -> None:
         asked = [one for listed in limited.values() for one in listed]
         oldest = to_micros(after(self.now) - LIMIT_RETENTION)
 
