@@ -334,5 +334,4 @@ FOR_US = {
     "Schedules.put_all",
     "Workbell.registry",
     "Workbell.store",
-    "Workbell.tenant",
 }

@@ -27,6 +27,9 @@ from workbell.scheduling.schedules import Schedules
 from workbell.stores.port import Store
 from workbell.webhooks.verbs import Webhooks
 
+# Attributes for Workbell's own layers: they have no page in the reference, so completion leaves them out.
+_INSIDE = frozenset({"host", "registry", "runtime", "settings", "store", "verified"})
+
 
 class LocalClient:
     """Client for one tenant, on the store itself: verbs from parts. `Workbell` is one, for its own tenant."""
@@ -66,6 +69,10 @@ class LocalClient:
     def tenant(self) -> str:
         """The tenant whose runs these are."""
         return self.runtime.tenant
+
+    def __dir__(self) -> list[str]:
+        """Names for completion: what users may call."""
+        return [name for name in super().__dir__() if name not in _INSIDE]
 
     def for_tenant(self, tenant: str) -> LocalClient:
         """The same verbs for another tenant."""
