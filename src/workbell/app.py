@@ -74,7 +74,7 @@ class Workbell(LocalClient):
                 runtime.registry.add_built_in(job)
         self.engine = JobFolder(runtime, self.schedules, settings, self.shut_down)
         self.host = host = EngineHost(runtime, lambda: self.settings, queue, self.engine, self._listen)
-        runtime.hooks.wake, runtime.hooks.post, runtime.hooks.describe = host.wake, host.bus.send, self.engine.describe
+        runtime.hooks.post, runtime.hooks.describe = host.bus.send, self.engine.describe
         runtime.hooks.announce = None if queue is None else queue.announce
         self._queue = queue
         self._mounted: list[Service] = []  # of the applications that `asgi` made

@@ -13,8 +13,7 @@ from typing import Protocol
 
 import msgspec
 
-from workbell.claims.claiming import FairClaims
-from workbell.claims.lane_survey import SURVEY_VALID
+from workbell.claims.claiming import SURVEY_VALID, FairClaims
 from workbell.engine.engine import Engine
 from workbell.engine.handler_processes.entry import entry
 from workbell.engine.role import Role
@@ -68,13 +67,6 @@ class EngineHost:
         self._thread: threading.Thread | None = None  # of the event loop that the engine runs on
         self._end_run: Callable[[], object] = nothing
         self._end_log: Callable[[], object] = nothing
-
-    # For the verbs of this process
-
-    def wake(self) -> None:
-        """Have the engine read the store at once, if one runs."""
-        if self.running is not None:
-            self.running.hint()
 
     # Run
 
@@ -212,6 +204,7 @@ class EngineHost:
             end_log()
             raise
         self.running, self._end_log = engine, end_log
+        self._runtime.hooks.wake = engine.hint
         self._thread = thread or threading.current_thread()
         return engine
 
@@ -220,6 +213,7 @@ class EngineHost:
         handed_back = await loop.run_in_executor(None, engine.stop, grace)
         if handed_back:
             log.info("handed back to the queue: %d", handed_back)
+        self._runtime.hooks.wake = nothing
         self.running = None
         self._end_log()
         return handed_back

@@ -116,7 +116,7 @@ async def test_a_context_that_cannot_be_made(bell: Workbell, monkeypatch: pytest
     def broken(_client: object, _tenant: str) -> None:
         raise LookupError("no tenant")
 
-    monkeypatch.setattr("workbell.engine.contexts.Contexts.services_of", broken)
+    monkeypatch.setattr("workbell.engine.execute.Contexts.services_of", broken)
     async with bell.running(concurrency=1):
         for job in (plain, on_loop):
             run = await bell.await_((await job.aenqueue()).id, timeout=10)  # type: ignore[attr-defined]

@@ -13,8 +13,7 @@ import pytest
 
 from tests.support.waiting import until
 from workbell import Run, Workbell
-from workbell.claims.claiming import Claimant, FairClaims
-from workbell.claims.lane_survey import HEADS
+from workbell.claims.claiming import HEADS, Claimant, FairClaims
 from workbell.model.request import Request, plain_request
 from workbell.model.run import Lane
 from workbell.model.state import Move

@@ -59,7 +59,7 @@ def test_a_wait_may_be_interrupted_anywhere() -> None:
 
         def register(waiter: waiting.Waiter = waiter) -> None:
             waiter._forget("run", waiter._register("run"))
-            waiter.nudge()
+            waiter.moved([])
 
         register()  # its thread runs by now
         try:

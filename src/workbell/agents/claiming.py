@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
+from workbell.claims.fairness import TenantCache
 from workbell.claims.lane_choice import choose_lanes
 from workbell.claims.limit_room import LimitRoom
-from workbell.claims.tenant_settings import TenantCache
 from workbell.model.agent import Agent
 from workbell.model.limit import Limit, limits_on
 from workbell.model.retry import Retry

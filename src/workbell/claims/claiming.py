@@ -1,4 +1,8 @@
-"""Claiming: queued runs under a lease, from the lanes that fairness, priorities, limits and pauses leave."""
+"""Claiming: queued runs under a lease, from the lanes that fairness, priorities, limits and pauses leave.
+
+A survey reads which lanes have queued runs. It serves a few claims, as long as they come back full; then the next one
+is made.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,16 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from workbell.claims.lane_survey import CLAIMS, SURVEY_VALID, LaneSelection
+from workbell.claims.fairness import FairShares, TenantCache, TenantSample, interleave
+from workbell.claims.lane_choice import choose_lanes
+from workbell.claims.limit_room import LimitRoom
 from workbell.model.limit import Limit
 from workbell.model.run import Lane, Run
-from workbell.stores.port import LeaseTerms, Store
+from workbell.stores.port import Head, LeaseTerms, Pick, Store
+
+HEADS = 500  # lanes that one survey returns
+CLAIMS = 5  # served by one survey: a more urgent run, or another tenant's first one, goes unseen for so long
+SURVEY_VALID = 0.5  # seconds that a survey is good for: so long may a pause go unseen
 
 
 def no_limits(_lane: Lane) -> Sequence[Limit]:
@@ -26,28 +36,109 @@ class Claimant(NamedTuple):
 
 
 class FairClaims:
-    """Claims of one process; `LaneSelection` says which lanes a claim takes from."""
+    """Claims of one process, with the lanes that its last survey returned."""
 
     def __init__(self, store: Store, claims_per_survey: int = CLAIMS, fresh: float = SURVEY_VALID) -> None:
         self._store = store
-        self._lanes = LaneSelection(store, claims_per_survey, fresh)
-
-    @property
-    def free_at(self) -> datetime | None:
-        """When the earliest run may start that a rate delayed at the last claim; None: no rate delayed one."""
-        return self._lanes.free_at
+        self._claims_per_survey = claims_per_survey
+        self._fresh = timedelta(seconds=fresh)
+        self._claims = 0
+        self._heads: list[Head] = []
+        self._limits: dict[int, Sequence[Limit]] = {}  # of those of these lanes that have any
+        self._room = LimitRoom(store)
+        self._shares = FairShares()
+        self._tenants = TenantCache(store)
+        self._sample = TenantSample(store)
+        self._surveyed_at: datetime | None = None
+        self._after = -1
+        self._turn = 0
+        self.free_at: datetime | None = None  # when the earliest run may start that a rate delayed at the last claim
 
     def claim(self, claimant: Claimant, limit: int, now: datetime, slots: int | None = None) -> list[Run]:
         """Up to `limit` runs, each claimed in the store under a lease; in the order to be worked on.
 
         Of limited jobs no more than `slots`, if given: a claimed run that waits here would block its limit for others.
+        Lanes are tried until some give runs, at most once round all of them.
         """
-        limits_of = None if claimant.limits is no_limits else claimant.limits
-        most = limit if slots is None else min(slots, limit)
-        until = now + claimant.lease
-        for picks, limits in self._lanes.offers(claimant.serves, limits_of, limit, most, now):
-            taken = self._store.runs.claim(picks, limit, LeaseTerms(claimant.worker, now, until), limits=limits)
-            taken = self._lanes.note(taken, limit)
+        slots = limit if slots is None else min(slots, limit)
+        terms = LeaseTerms(claimant.worker, now, now + claimant.lease)
+        surveyed = False
+        self.free_at = None
+        if self._surveyed_at is not None and abs(now - self._surveyed_at) > self._fresh:
+            self._heads = []
+        ends: set[int] = set()
+        while True:
+            if not self._heads:
+                self._survey(claimant, now)
+                surveyed = True
+                if self._after in ends:  # all the way round: where every page is full, there is no last one
+                    self._heads = []
+                    return []
+                ends.add(self._after)
+            self._claims += 1
+            self._turn += 1
+            room, limits = self._room_of(limit, slots) if self._limits else None, None
+            picks = choose_lanes(self._heads, limit, self._turn, claimant.serves, room, self._shares)
+            if self._limits:
+                picks = self._within(picks, slots)
+                limits = {pick.lane_id: self._limits[pick.lane_id] for pick in picks if pick.lane_id in self._limits}
+            taken = self._store.runs.claim(picks, limit, terms, limits=limits) if picks else []
             if taken:
-                return taken
-        return []
+                return self._note(taken, limit)
+            self._heads = []
+            if surveyed and self._after < 0:  # the last page of lanes: nothing here for this claim
+                return []
+
+    def _note(self, taken: list[Run], limit: int) -> list[Run]:
+        """Count the runs that a claim gave; they are returned in the order to be worked on."""
+        # Until the next claim some of these may have ended: without a survey their lane would get nothing then, and
+        # one with more room would take its share.
+        used_up = self._limits and self._room.note(taken)
+        if len(self._heads) > 1:
+            self._shares.note(run.tenant for run in taken)
+            taken = interleave(taken, self._shares.weights)
+        if used_up or len(taken) < limit or self._claims >= self._claims_per_survey:
+            self._heads = []
+        return taken
+
+    def _room_of(self, limit: int, slots: int) -> Callable[[Lane], int]:
+        """Room of a lane under its limits, by the last reading."""
+        return lambda lane: self._room.of(lane.id, slots) if lane.id in self._limits else limit
+
+    def _within(self, picks: Sequence[Pick], slots: int) -> list[Pick]:
+        """Of limited lanes together no more than there are slots."""
+        found = []
+        for pick in picks:
+            if pick.lane_id in self._limits:
+                pick = pick._replace(quota=min(pick.quota, slots))
+                slots -= pick.quota
+            if pick.quota > 0:
+                found.append(pick)
+        return found
+
+    def _survey(self, claimant: Claimant, now: datetime) -> None:
+        """Read the next lanes in the order of their ids; from the start again when the end was reached."""
+        self._heads = self._store.runs.survey(self._after, HEADS)
+        if self._after >= 0 and not self._heads:
+            self._heads = self._store.runs.survey(-1, HEADS)
+        self._after = -1
+        if len(self._heads) >= HEADS:
+            self._after = self._heads[-1].lane_id
+            self._heads += self._sample.beside(self._heads, now)
+        self._claims = 0
+        self._surveyed_at = now
+        self._tenants.refresh(now)
+        self._shares.weights = self._tenants.weights
+        self._limits = {}
+        if claimant.limits is not no_limits or self._tenants.limits:
+            for head in self._heads:
+                if claimant.serves(head.lane):
+                    of_job, of_tenant = claimant.limits(head.lane), self._tenants.limits.get(head.lane.tenant)
+                    found = of_job if of_tenant is None else (*of_job, of_tenant)
+                    if found:
+                        self._limits[head.lane_id] = found
+        if self._limits:
+            self._room.read(self._limits, now)
+            free_at = self._room.free_at(now)
+            if free_at is not None and (self.free_at is None or free_at < self.free_at):
+                self.free_at = free_at

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from workbell.engine.pacing import Pacing
+from workbell.engine.duty import Pacing
 from workbell.model.run import Run
 from workbell.stores.port import Store
 

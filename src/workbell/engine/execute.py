@@ -1,4 +1,4 @@
-"""Call of a handler, and its outcome: whatever a handler returns or raises becomes an outcome here."""
+"""Call of a handler, with its context, and its outcome: whatever a handler returns or raises becomes an outcome."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from workbell.engine.progress_and_logs import ProgressAndLogs
 from workbell.engine.work import Work
 from workbell.handlers.context import Context, commit_database, end_database, is_still_held, uses_database
 from workbell.handlers.current_run import current_run
 from workbell.logs.facts import run_facts
 from workbell.model.error_text import describe_error
 from workbell.model.outcome import HANDED_BACK, EndedOutcome, Failed, Outcome, Raised, read_return
+from workbell.runs.job_services import RuntimeServices
+from workbell.runs.runtime import Runtime
 
 log = logging.getLogger("workbell.engine")
 
@@ -27,6 +30,30 @@ class HandlerTimeout(Exception):
 
 class ProcessorTimeUsedUp(Exception):
     """The handler has used up its CPU time."""
+
+
+class Contexts:
+    """Makes what `ctx` can do, for the tenant of the run."""
+
+    def __init__(self, runtime: Runtime, reports: ProgressAndLogs) -> None:
+        self._runtime = runtime
+        self._services = {runtime.tenant: RuntimeServices(runtime)}
+        self._reports = reports
+
+    def make(self, work: Work) -> Context | None:
+        """None, if the handler takes no context."""
+        if not work.job.signature.wants_context:
+            return None
+        reports = self._reports
+        return Context(
+            work.run, self.services_of(work.run.tenant), reports.progress, lambda: work.stopping, reports.save_line
+        )
+
+    def services_of(self, tenant: str) -> RuntimeServices:
+        """Services for the tenant of a run: what its handler enqueues belongs to that tenant."""
+        if tenant not in self._services:
+            self._services[tenant] = RuntimeServices(self._runtime.for_tenant(tenant))
+        return self._services[tenant]
 
 
 def arguments(work: Work) -> dict[str, Any] | Raised:
@@ -46,12 +73,14 @@ def call_plain(work: Work, context: Context | None) -> Outcome:
     here = current_run.set(work.run)
     try:
         value = function(context, **given) if work.job.signature.wants_context else function(**given)
-        return _committed(work, context, read_return(value))
+        outcome = read_return(value)
+        return outcome if context is None else _committed(work, context, outcome)
     except BaseException as error:  # noqa: BLE001  sys.exit() in a handler ends the handler, not the worker
         return stopped(work) or Raised(error)
     finally:
         current_run.reset(here)
-        end_database(context)
+        if context is not None:
+            end_database(context)
 
 
 async def call_async(work: Work, context: Context | None) -> Outcome:
@@ -65,10 +94,12 @@ async def call_async(work: Work, context: Context | None) -> Outcome:
     try:
         called = function(context, **given) if work.job.signature.wants_context else function(**given)
         if limit is None:
-            return _committed(work, context, read_return(await called))
-        async with asyncio.timeout(limit) as scope:
             value = await called
-        return _committed(work, context, read_return(value))
+        else:
+            async with asyncio.timeout(limit) as scope:
+                value = await called
+        outcome = read_return(value)
+        return outcome if context is None else _committed(work, context, outcome)
     except TimeoutError as error:
         if limit is not None and scope.expired():
             return timed_out(work)
@@ -80,15 +111,16 @@ async def call_async(work: Work, context: Context | None) -> Outcome:
         return stopped(work) or Raised(error)
     finally:
         current_run.reset(here)
-        end_database(context)
+        if context is not None:
+            end_database(context)
 
 
-def _committed(work: Work, context: Context | None, outcome: Outcome) -> Outcome:
+def _committed(work: Work, context: Context, outcome: Outcome) -> Outcome:
     """The outcome of a handler that returned, with what it wrote to the application's database committed.
 
     If the lease is lost, nothing is committed: the worker that has the run now executes it again.
     """
-    if context is None or not uses_database(context) or isinstance(outcome, Raised):
+    if not uses_database(context) or isinstance(outcome, Raised):
         return outcome
     if work.settled or work.lost or work.timed_out or not is_still_held(context, work.valid_until):
         return stopped(work) or HANDED_BACK

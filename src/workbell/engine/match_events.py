@@ -10,8 +10,8 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
+from workbell.engine.duty import Pacing
 from workbell.engine.locked_rows import PassedOver
-from workbell.engine.pacing import Pacing
 from workbell.engine.terms import find_terms, this_process
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.events.fan_out import Destination, delivery_destination, destination_for, fan_out

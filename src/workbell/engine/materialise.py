@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from workbell.engine.duty import Pacing
 from workbell.engine.locked_rows import PassedOver
-from workbell.engine.pacing import Pacing
 from workbell.engine.terms import find_terms, this_process
 from workbell.errors import JobsError, StoreError, StoreUnavailable
 from workbell.handlers.registry import Registry

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from workbell.engine.duty import Waker
-from workbell.engine.pacing import Pacing
+from workbell.engine.duty import Pacing, Waker
 from workbell.runs.publisher import RunPublisher
 
 GAP = 0.1  # seconds from a hint to a read: hardly one of them is about a trigger or an endpoint

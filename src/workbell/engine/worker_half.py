@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from workbell.claims.claiming import Claimant, FairClaims
 from workbell.engine.consume import Consume, limits, serves
-from workbell.engine.contexts import Contexts
 from workbell.engine.duty import Duty, DutyThread, Waker
+from workbell.engine.execute import Contexts
 from workbell.engine.executors import Executors
 from workbell.engine.exit_on_lost_leases import ExitOnLostLeases
 from workbell.engine.finish import Finish

@@ -13,9 +13,8 @@ from datetime import datetime
 
 import msgspec
 
-from workbell.engine.duty import Waker
+from workbell.engine.duty import Pacing, Waker
 from workbell.engine.held_runs import HeldRuns
-from workbell.engine.pacing import Pacing
 from workbell.errors import StoreError
 from workbell.handlers.registry import Registry
 from workbell.model.worker import BEAT, Worker

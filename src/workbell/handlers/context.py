@@ -200,8 +200,8 @@ def bring_event(context: Context, event: Event | None) -> None:
         context._event = event
 
 
-def uses_database(context: Context | None) -> bool:
-    return context is not None and context._use is not None
+def uses_database(context: Context) -> bool:
+    return context._use is not None
 
 
 def is_still_held(context: Context, valid_until: float | None) -> bool:
@@ -214,15 +214,15 @@ def is_still_held(context: Context, valid_until: float | None) -> bool:
     return found.status is Status.RUNNING and found.token == context.run.token
 
 
-def commit_database(context: Context | None) -> None:
+def commit_database(context: Context) -> None:
     """Commit `ctx.db` after the handler has returned. An error of the commit is one of the handler."""
-    if context is not None and context._use is not None:
+    if context._use is not None:
         context._use.commit()
 
 
-def end_database(context: Context | None) -> None:
+def end_database(context: Context) -> None:
     """Roll back what `ctx.db` has not committed, after the call."""
-    if context is not None and context._use is not None:
+    if context._use is not None:
         context._use.roll_back()
 
 

@@ -161,7 +161,7 @@ class JobFunction(Generic[P, R]):
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Run:
         """Have the job run by a worker, as soon as one is free."""
-        return self._services.write([self.request(*args, **kwargs)])[0]
+        return self._services.write([self._services.request(self, self.signature.bind(args, kwargs))])[0]
 
     async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Run:
         """`enqueue` for async code."""

@@ -75,8 +75,9 @@ class Booking:
 
     def _write(self, pairs: Sequence[Pair]) -> list[Pair]:
         try:
-            moved = self._apply([change for _, change in pairs])
+            moved = self._store().runs.apply([change for _, change in pairs])
         except StoreUnavailable:
+            self._unsure.update([_write_key(change) for _, change in pairs])
             raise
         except StoreError:
             if len(pairs) == 1 and pairs[0][0].status is not Status.RUNNING:
@@ -89,13 +90,6 @@ class Booking:
             written += self._written_before([pair for pair in pairs if pair[0].id not in moved])
             self._unsure.difference_update([_write_key(change) for _, change in pairs])
         return written
-
-    def _apply(self, changes: Sequence[Transition]) -> set[str]:
-        try:
-            return self._store().runs.apply(changes)
-        except StoreUnavailable:
-            self._unsure.update([_write_key(change) for change in changes])
-            raise
 
     def _write_one(self, run: Run, change: Transition) -> list[Pair]:
         """Write a transition that was refused in a batch. The outcome of a handler is then written without its
@@ -116,8 +110,9 @@ class Booking:
     def _try(self, run: Run, change: Transition) -> list[Pair] | StoreError:
         """Write one transition; the answer may be the store's refusal of it."""
         try:
-            return [(run, change)] if self._apply([change]) else []
+            return [(run, change)] if self._store().runs.apply([change]) else []
         except StoreUnavailable:
+            self._unsure.add(_write_key(change))
             raise
         except StoreError as error:
             log.exception("run %s: the move %s cannot be stored", run.id, change.move)

@@ -40,11 +40,13 @@ class Enqueuing:
         """Check a request and complete it, without writing anything."""
         runtime = self._runtime
         store = runtime.store
-        store.check(joining=options.get("connection") is not None)
+        if options.get("connection") is not None:
+            store.check(joining=True)  # else the database does, before its first batch
         job_name, text, terms = resolve(runtime, job, payload, options.get("target"))
         now = store.clock.now()
         key = None if terms.limits is NO_LIMITS else key_of(terms.limits, text)
-        depth = depth_behind(current_run.get())
+        parent = current_run.get()
+        depth = 0 if parent is None else depth_behind(parent)
         defaults = terms.defaults
         replaces = options.get("replace_tag", defaults.replace_tag)
         if replaces or options.get("on_duplicate") == OnDuplicate.REPLACE:
@@ -69,20 +71,18 @@ class Enqueuing:
 
     def write(self, requests: Sequence[Request]) -> list[Run]:
         """Write requests in one transaction, or in the caller's own: all of them, or none and the error."""
-        requests = _traced(requests)
-        connection, new = _connection_of(requests), [request.new for request in requests]
+        connection, new = _unpacked(requests)
         if connection is None:
             added = self._add(new)
             if new:
                 self._runtime.hooks.wake()
         else:
             added = self._runtime.store.runs.add_on(connection, new)
-        return self._answers(requests, added)
+        return self._answers(new, added)
 
     async def awrite(self, requests: Sequence[Request]) -> list[Run]:
         """`write` for async code: an async connection is used on the event loop it belongs to."""
-        requests = _traced(requests)
-        connection, new = _connection_of(requests), [request.new for request in requests]
+        connection, new = _unpacked(requests)
         runtime = self._runtime
         if connection is None:
             may_wait = any(one.run.key_text is not None or one.replace_tag for one in new)
@@ -92,8 +92,8 @@ class Enqueuing:
         else:
             added = await runtime.store.runs.aadd_on(connection, new)
         if runtime.hooks.read_back is None and all(answer.created for answer in added):
-            return [request.new.run for request in requests]
-        return await runtime.hop(self._answers, requests, added)
+            return [one.run for one in new]
+        return await runtime.hop(self._answers, new, added)
 
     def _add(self, new: Sequence[NewRun]) -> list[Added]:
         added = self._runtime.store.runs.add(new)
@@ -102,11 +102,11 @@ class Enqueuing:
             announce(one.run for one in new)
         return added
 
-    def _answers(self, requests: Sequence[Request], added: Sequence[Added]) -> list[Run]:
+    def _answers(self, new: Sequence[NewRun], added: Sequence[Added]) -> list[Run]:
         """The runs that stand for the requests; those of duplicates are read."""
         runs = [
-            request.new.run if answer.created else self._holder(request.new.run, answer.id)
-            for request, answer in zip(requests, added, strict=True)
+            one.run if answer.created else self._holder(one.run, answer.id)
+            for one, answer in zip(new, added, strict=True)
         ]
         read_back = self._runtime.hooks.read_back
         return runs if read_back is None else read_back(runs)
@@ -167,19 +167,14 @@ def resolve(
     return Resolved(stored.name, text, stored.terms)
 
 
-def _traced(requests: Sequence[Request]) -> Sequence[Request]:
-    """Requests that carry the run whose handler makes them, if one does."""
-    if current_run.get() is None:
-        return requests
-    return [request._replace(new=traced(request.new)) for request in requests]
-
-
-def _connection_of(requests: Sequence[Request]) -> Any:
-    """The caller's connection that all requests name; none, if none of them does."""
+def _unpacked(requests: Sequence[Request]) -> tuple[Any, list[NewRun]]:
+    """The caller's connection that all requests name, if they do; and their runs, which carry the run whose handler
+    makes them, if one does."""
     first = requests[0].connection if requests else None
     if len(requests) > 1 and any(request.connection is not first for request in requests):
         raise InvalidOption(
             "enqueue_many: some of its requests name a connection, and others another one or none; the runs of one "
             "call are made in one transaction; give all of them the same connection=, or make a call for each."
         )
-    return first
+    new = [request.new for request in requests]
+    return first, new if current_run.get() is None else [traced(one) for one in new]

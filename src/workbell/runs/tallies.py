@@ -47,8 +47,9 @@ class Sums:
     def __bool__(self) -> bool:
         return bool(self._minutes)
 
-    def add(self, ends: Iterable[Pair], now: datetime) -> None:
-        """Count transitions that were just written."""
+    def add(self, ends: Iterable[Pair], now: datetime) -> bool:
+        """Count transitions that were just written; whether these are the first that count."""
+        was_empty = not self._minutes
         minute = now.replace(second=0, microsecond=0)
         cells = self._minutes.get(minute, {})
         for run, change in ends:
@@ -73,6 +74,7 @@ class Sums:
                     cell.wait += wait
         if cells:
             self._minutes[minute] = cells
+        return was_empty and bool(cells)
 
     def tallies(self) -> list[Tally]:
         return [
@@ -114,9 +116,7 @@ class Tallies:
             self._write_at_once(pairs)
             return
         with self._lock:
-            was_empty = not self._sums
-            self._sums.add(pairs, clock.now())
-            begun = was_empty and bool(self._sums)
+            begun = self._sums.add(pairs, clock.now())
             if begun:
                 self._write_at = clock.monotonic() + PACE
         if begun:

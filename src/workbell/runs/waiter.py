@@ -20,7 +20,7 @@ FASTEST, SLOWEST = 0.01, 0.5
 
 
 class Waiter:
-    """Asks often at first and then less so; `nudge` makes it ask at once."""
+    """Asks often at first and then less so; `moved` makes it ask at once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -82,9 +82,6 @@ class Waiter:
 
     def moved(self, _pairs: Sequence[Pair]) -> None:
         """Runs have moved: see which waits are over."""
-        self.nudge()
-
-    def nudge(self) -> None:
         with self._guard:
             if self._waiting:
                 self._nudged = True

@@ -42,10 +42,6 @@ class _Entry(Turn, Generic[Item, Answer]):
         self.answers: list[Answer] = []
         self.error: Exception | None = None
 
-    def answer(self, answers: list[Answer]) -> None:
-        self.answers = answers
-        self.done = True
-
     def fail(self, error: Exception) -> None:
         self.error = error
         self.done = True
@@ -154,7 +150,8 @@ class GroupCommit(Generic[Item, Answer]):
         try:
             answers = iter(self._write([item for entry in batch for item in entry.items]))
             for entry in batch:
-                entry.answer([next(answers) for _ in entry.items])
+                entry.answers = [next(answers) for _ in entry.items]
+                entry.done = True
         except StoreUnavailable as error:
             for entry in batch:
                 entry.fail(error)
@@ -176,7 +173,8 @@ class GroupCommit(Generic[Item, Answer]):
         """Answer entries whose write did not come to a clear end, one by one."""
         for entry in tried:
             try:
-                entry.answer(self._written_or_write(entry.items))
+                entry.answers = self._written_or_write(entry.items)
+                entry.done = True
             except Exception as error:  # noqa: BLE001  handed to the caller it belongs to
                 entry.fail(error)
 

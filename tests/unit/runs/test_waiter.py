@@ -66,7 +66,7 @@ def test_many_waits_share_one_thread_and_one_question(fake: FakeStore, waiter: W
         until(lambda: fake.asked and len(fake.asked[-1]) == len(IDS), "one question about all")
         for run_id in IDS:
             fake.end(run_id)
-        waiter.nudge()
+        waiter.moved([])
         assert [future.result(30).id for future in futures] == IDS
     assert fake.threads == {"workbell-wait"}
     assert waiter._waiting == {}
@@ -114,7 +114,7 @@ def test_an_unreachable_store_is_waited_out(fake: FakeStore, waiter: Waiter) -> 
         until(lambda: len(fake.asked) >= 2, "the store to be asked again")
         fake.error = None
         fake.end(IDS[0])
-        waiter.nudge()
+        waiter.moved([])
         assert future.result(30).id == IDS[0]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from workbell.model.state import MOVES, Move
 from workbell.stores.database import Batch, Database, Dialect, Row, Statement
@@ -12,15 +11,12 @@ from workbell.stores.port import LeaseTerms, Pick
 
 LANE, RANK = 1, 3  # indexes in the row of a run
 _RULE = MOVES[Move.START]
+START = {"from_status": _RULE.sources[0].value, "to_status": _RULE.targets[0].value}
 
 
 Claiming = Callable[
     [Sequence[Pick], int, LeaseTerms], Batch
 ]  # the statements that start runs of lanes, no more than so many
-
-
-def start_values(terms: LeaseTerms) -> dict[str, Any]:
-    return terms._asdict() | {"from_status": _RULE.sources[0].value, "to_status": _RULE.targets[0].value}
 
 
 def claims(dialect: Dialect, picks: Sequence[Pick], limit: int, terms: LeaseTerms) -> Batch:
@@ -29,7 +25,7 @@ def claims(dialect: Dialect, picks: Sequence[Pick], limit: int, terms: LeaseTerm
     Where one writes at a time there is a statement for each lane, and together they take no more than `limit`: of a
     lane that has fewer runs than it may give, nothing is left to the others.
     """
-    values = start_values(terms)
+    values = terms._asdict() | START
     if not dialect.one_writer:
         values |= {"lanes": [pick.lane_id for pick in picks], "ranks": [pick.rank for pick in picks]}
         return [Statement("claim", values | {"quotas": [pick.quota for pick in picks], "limit": limit})]
@@ -49,8 +45,8 @@ def claim(database: Database, picks: Sequence[Pick], limit: int, terms: LeaseTer
         answers = database.write(claims(database.dialect, waiting, room, terms))
         taken = [row for answer in answers for row in answer]
         found += taken
-        if not database.dialect.one_writer:
-            break
+        if not database.dialect.one_writer or len(waiting) == 1:
+            break  # one lane has given all that it has, or all that is wanted
         waiting = _left(waiting, room, taken)
     return found
 
@@ -70,7 +66,7 @@ class ChosenRuns:
     def claims(self, picks: Sequence[Pick], limit: int, terms: LeaseTerms) -> Batch:
         """A `Claiming`: the first runs of each lane and rank, as many as its quota."""
         ids = [run_id for pick in _within(picks, limit) for run_id in self._ids[pick.lane_id, pick.rank][: pick.quota]]
-        return [Statement("take", start_values(terms) | {"ids": ids})]
+        return [Statement("take", terms._asdict() | START | {"ids": ids})]
 
 
 def _within(picks: Sequence[Pick], limit: int) -> list[Pick]:

@@ -35,20 +35,16 @@ class Lanes:
 
     # Making them
 
-    def unknown(self, new: Sequence[NewRun]) -> list[Lane]:
-        """Those that must be written with these runs."""
-        lanes = {new[0].run.lane} if len(new) == 1 else {request.run.lane for request in new}
-        return [
-            lane for lane in lanes if lane.id not in self.known or (lane.key is not None and not self._is_trusted(lane))
-        ]
-
     def prepare(self, new: Sequence[NewRun]) -> Sequence[Lane]:
         """The lanes that are to be part of the write that makes these runs; `note` them when it is committed.
 
         Where several write at once there are none: the lanes are made here, on their own. One that were made inside a
         long transaction would block every other process that makes the same one.
         """
-        unknown = self.unknown(new) if new else ()
+        lanes = {new[0].run.lane} if len(new) == 1 else {request.run.lane for request in new}
+        unknown = [
+            lane for lane in lanes if lane.id not in self.known or (lane.key is not None and not self._is_trusted(lane))
+        ]
         if not unknown or self._database.dialect.one_writer:
             return unknown
         self._database.write(self.statements(unknown))

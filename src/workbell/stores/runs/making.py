@@ -41,8 +41,11 @@ class Making:
 
     def _write_plain(self, new: Sequence[NewRun]) -> list[Added]:
         lanes = self._lanes.prepare(new)
-        self._database.write([*self._lanes.statements(lanes), add_runs(new)])
-        self._lanes.note(lanes)
+        if lanes:
+            self._database.write([*self._lanes.statements(lanes), add_runs(new)])
+            self._lanes.note(lanes)
+        else:
+            self._database.write([add_runs(new)])
         return [Added(request.run.id, True) for request in new]
 
     def _write(self, new: Sequence[NewRun], lock: float) -> list[Added]:

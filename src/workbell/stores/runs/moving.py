@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from operator import attrgetter
 
 import msgspec
 
-from workbell.model.run import NewRun, Status
+from workbell.model.run import FINAL, NewRun, Status
 from workbell.model.state import Transition
 from workbell.stores.database import Dialect, Row, Rows, Statement
 from workbell.stores.events.adding import add_events
@@ -27,7 +28,8 @@ ATTEMPT = "run number status started_at finished_at worker error result".split()
 KEY = ("tenant", "key", "run")
 REPORT = ("schedule", "last_run_status", "last_run_ended_at", "failed_runs")
 REPORTED = {Status.SUCCEEDED: "success", Status.FAILED: "failed"}
-MOVES_RUNS = frozenset({"finish", "finish_well", "move"})
+MOVES_RUNS = frozenset({"finish", "finish_well", "move"})  # their answers begin with the ids of runs that moved
+RUN_ID = attrgetter("run_id")
 
 
 def first_of_each(transitions: Sequence[Transition]) -> list[Transition]:
@@ -36,15 +38,11 @@ def first_of_each(transitions: Sequence[Transition]) -> list[Transition]:
     In the order of ids: two writers of the same runs would deadlock otherwise.
     """
     if len({change.run_id for change in transitions}) == len(transitions):
-        return sorted(transitions, key=_run_id)
+        return sorted(transitions, key=RUN_ID)
     first: dict[tuple[str, str, int], Transition] = {}
     for change in transitions:
         first.setdefault((change.run_id, change.expected, change.expected_token), change)
-    return sorted(first.values(), key=_run_id)
-
-
-def _run_id(change: Transition) -> str:
-    return change.run_id
+    return sorted(first.values(), key=RUN_ID)
 
 
 def has_company(change: Transition) -> bool:
@@ -56,10 +54,10 @@ def has_company(change: Transition) -> bool:
 
 def moving(dialect: Dialect, changes: Sequence[Transition], *, whole: bool) -> list[Statement]:
     """The statements that write these transitions; `whole`: all of them, or none."""
-    ending = [change for change in changes if change.status.final]
-    going_on = [change for change in changes if not change.status.final]
+    ending = [change for change in changes if change.status in FINAL]
+    going_on = [change for change in changes if change.status not in FINAL]
     batch: list[Statement] = []
-    chains = [change.run_id for change in changes if is_chain(change)]
+    chains = [change.run_id for change in changes if change.then and is_chain(change)]
     if chains:
         if not dialect.one_writer:  # else a cancel could be requested between this read and the end
             batch.append(Statement("lock_runs", {"ids": [change.run_id for change in changes]}))
@@ -113,13 +111,7 @@ def _report(ending: Sequence[Transition]) -> list[Statement]:
 
 def is_chain(change: Transition) -> bool:
     """Whether a run follows that a cancel would prevent."""
-    return bool(change.then) and any(new.run.rescheduled_from is not None for new in change.then)
-
-
-def moved(batch: Sequence[Statement], answers: Sequence[Sequence[Row]]) -> set[str]:
-    """The ids of the runs that a batch has moved."""
-    found = zip(batch, answers, strict=True)
-    return {row[0] for statement, rows in found if statement.query in MOVES_RUNS for row in rows}
+    return any(new.run.rescheduled_from is not None for new in change.then)
 
 
 def possible(changes: Iterable[Transition], guards: Iterable[Row]) -> list[Transition]:

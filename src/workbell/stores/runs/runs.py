@@ -10,7 +10,7 @@ from typing import Any
 
 from workbell.errors import StoreUnavailable
 from workbell.model.clock import EPOCH
-from workbell.model.run import Added, Attempt, NewRun, Run, Status
+from workbell.model.run import Attempt, Run, Status
 from workbell.model.state import MOVES, Move, Transition
 from workbell.stores import rows
 from workbell.stores.database import Conflict, Database, Rows, Statement, read_rows, write_rows
@@ -21,7 +21,7 @@ from workbell.stores.runs.claiming import ChosenRuns, claim, claims
 from workbell.stores.runs.finding import find_runs
 from workbell.stores.runs.lanes import Lanes
 from workbell.stores.runs.making import Making
-from workbell.stores.runs.moving import first_of_each, has_company, moved, moving, possible
+from workbell.stores.runs.moving import MOVES_RUNS, first_of_each, has_company, moving, possible
 
 DISPATCH = MOVES[Move.DISPATCH]
 RUNNING = MOVES[Move.START].targets[0].value
@@ -39,17 +39,7 @@ class StoredRuns:
         self._limits = limits
         self._search = search
         self.making = making
-
-    # Making
-
-    def add(self, new: Sequence[NewRun]) -> builtins.list[Added]:
-        return self.making.add(new)
-
-    def add_on(self, connection: Any, new: Sequence[NewRun]) -> builtins.list[Added]:
-        return self.making.add_on(connection, new)
-
-    async def aadd_on(self, connection: Any, new: Sequence[NewRun]) -> builtins.list[Added]:
-        return await self.making.aadd_on(connection, new)
+        self.add, self.add_on, self.aadd_on = making.add, making.add_on, making.aadd_on
 
     # Moving
 
@@ -106,17 +96,21 @@ class StoredRuns:
         for _ in range(TRIES):
             if not changes:
                 return set()
-            lanes = self._lanes.prepare([new for change in changes for new in change.then])
-            whole = any(map(has_company, changes))
-            batch = [*self._lanes.statements(lanes), *moving(dialect, changes, whole=whole)]
+            batch = moving(dialect, changes, whole=any(map(has_company, changes)))
+            following = [new for change in changes for new in change.then]
+            lanes = self._lanes.prepare(following) if following else ()
+            if lanes:
+                batch = [*self._lanes.statements(lanes), *batch]
             try:
                 answers = self._database.write(batch, first=not dialect.one_writer)
             except Conflict:
                 now = read_rows(self._database, "run_guards", ids=[change.run_id for change in changes])
                 changes = possible(changes, now)
             else:
-                self._lanes.note(lanes)
-                return moved(batch, answers)
+                if lanes:
+                    self._lanes.note(lanes)
+                found = zip(batch, answers, strict=True)
+                return {row[0] for statement, rows in found if statement.query in MOVES_RUNS for row in rows}
         raise StoreUnavailable(f"{len(changes)} runs were moved by others all the time; repeat the call.")
 
     def mark_alone(self, held: Held) -> bool:

@@ -15,14 +15,14 @@ from workbell.stores.database import Batch, Conflict, Row, Statement, Tables, co
 from workbell.stores.port import StoreWatch
 from workbell.stores.session import Session
 from workbell.stores.sqlite.callers import open_async_caller, open_caller
-from workbell.stores.sqlite.dialect import SQLITE, BoundSqlite, bind_runs
+from workbell.stores.sqlite.dialect import SQLITE, BoundSqlite, bind_runs, with_times
 from workbell.stores.sqlite.file import SqliteFile, wal_reset_bug
 from workbell.stores.sqlite.tables import SqliteTables
 from workbell.stores.sqlite.watch import watch
 
 T = TypeVar("T")
 
-_columns: dict[str, Sequence[str]] = {}  # of the answers to queries, as SQLite names them
+_times: dict[str, Sequence[int]] = {}  # which columns of the answers to queries are times
 
 
 def _execute(connection: sqlite3.Connection, bound: BoundSqlite) -> list[Row]:
@@ -34,16 +34,10 @@ def _execute(connection: sqlite3.Connection, bound: BoundSqlite) -> list[Row]:
     found: list[Row] = cursor.fetchall()
     if exactly is not None and len(found) != exactly:
         raise conflict(query, len(found), exactly)
-    columns = _columns.get(query)
-    if columns is None:
-        columns = _columns[query] = [column[0] for column in cursor.description or ()]
-    return SQLITE.answer(query, columns, found)
-
-
-def _bind(statement: Statement) -> BoundSqlite:
-    if statement.query == "add_runs":
-        return bind_runs(statement.values["rows"].values)
-    return SQLITE.bind(statement)
+    times = _times.get(query)
+    if times is None:
+        times = _times[query] = SQLITE.time_columns(query, [column[0] for column in cursor.description or ()])
+    return with_times(found, times) if times else found
 
 
 class SqliteSession(Session):
@@ -56,7 +50,7 @@ class SqliteSession(Session):
         return self.execute(Statement(query, values))
 
     def execute(self, statement: Statement) -> list[Row]:
-        return _execute(self._connection, _bind(statement))
+        return _execute(self._connection, SQLITE.bind(statement))
 
     def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:
         bound = SQLITE.bind(Statement("", values, text=sql))
@@ -76,19 +70,23 @@ class SqliteDatabase:
         self._is_ready = False
 
     def read(self, batch: Batch) -> list[list[Row]]:
-        self.ready()
+        if not self._is_ready:
+            self.ready()
         return self._read(batch)
 
     def _read(self, batch: Batch) -> list[list[Row]]:
         with self.file.reader() as connection:
-            return [_execute(connection, _bind(statement)) for statement in batch]
+            return [_execute(connection, SQLITE.bind(statement)) for statement in batch]
 
     def write(self, batch: Batch, *, first: bool = False, lock: float | None = None) -> list[list[Row]]:
-        self.ready()
+        if not self._is_ready:
+            self.ready()
         return self._write(batch, first)
 
     def _write(self, batch: Batch, first: bool = False) -> list[list[Row]]:
-        bound = [_bind(statement) for statement in batch]  # before the write lock is taken
+        bound = [  # before the write lock is taken
+            bind_runs(one.values["rows"].values) if one.query == "add_runs" else SQLITE.bind(one) for one in batch
+        ]
         try:
             return self.file.write(lambda connection: [_execute(connection, one) for one in bound], first=first)
         except StoreError as error:

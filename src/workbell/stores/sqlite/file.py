@@ -86,13 +86,14 @@ class SqliteFile:
                 )
             create_private(self.path)
             self._file_lock = FileLock(self.path.with_name(self.path.name + "-lock"), like=self.path)
-        except OSError as error:
-            raise unusable(self.path, error) from error
-        with translated(self.path):
             self._use_log()
             self.writer = self.connect()
-            self.writer.execute("PRAGMA busy_timeout = 0")  # see _begin
+            self.writer.execute("PRAGMA busy_timeout = 0")  # see execute_patiently
             self._checkpointer = self.connect()
+        except OSError as error:
+            raise unusable(self.path, error) from error
+        except sqlite3.Error as error:
+            raise translation(self.path, error) from error
         self._commits = 0
         self._rows_at_checkpoint = 0
         self._pid = os.getpid()
@@ -105,7 +106,7 @@ class SqliteFile:
                 return
             try:
                 self._file_lock.acquire(DEADLINE)
-                patiently(lambda: connection.execute("PRAGMA journal_mode = wal"))
+                execute_patiently(connection, "PRAGMA journal_mode = wal")
             finally:
                 try:
                     self._file_lock.release()
@@ -158,13 +159,14 @@ class SqliteFile:
         with here:
             connection = self._borrow(here)
             try:
-                with translated(self.path):
-                    connection = connection or self.connect()
-                    try:
-                        yield connection
-                    finally:
-                        if connection.in_transaction:
-                            connection.execute("ROLLBACK")
+                connection = connection or self.connect()
+                try:
+                    yield connection
+                finally:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+            except sqlite3.Error as error:
+                raise translation(self.path, error) from error
             finally:
                 with self._guard:
                     if here in self._reading:  # else this is a child that was forked meanwhile
@@ -174,7 +176,8 @@ class SqliteFile:
 
     def _borrow(self, here: threading.Lock) -> sqlite3.Connection | None:
         while True:
-            self.ready()
+            if self._pid != os.getpid():
+                self.ready()
             with self._guard:
                 if self._pid == os.getpid():  # else it was just closed for a fork
                     self._reading.append(here)
@@ -186,14 +189,24 @@ class SqliteFile:
 
     def write(self, work: Callable[[sqlite3.Connection], T], *, first: bool = False) -> T:
         """Run a function in one write transaction, in turn with every other writer."""
-        return self._in_turn(self._write_and_tidy, work, first)
+        return self._in_turn(self._write, work, first)
 
     def _in_turn(self, call: Callable[[A], T], argument: A, first: bool = False) -> T:
+        """First among the threads of this process, then among the processes."""
         # Plain try and finally: with context managers this cost a tenth of an enqueue.
         turn = WriteTurn()
         with turn.here:
             try:
-                self._take_turn(turn, first)
+                if not self._turns.take(turn, DEADLINE, first=first):
+                    raise StoreUnavailable(
+                        f"{self.path.name}: no turn at writing within {DEADLINE:g} s; is the disk stuck?"
+                    )
+                if self._pid != os.getpid():  # within the turn: a fork closes the file, and takes a turn for that
+                    self.ready()
+                turn.file_lock = self._file_lock
+                self._file_lock.acquire(DEADLINE)
+                if self.writer.in_transaction:  # left behind by a second interrupt
+                    self.writer.execute("ROLLBACK")
                 return call(argument)
             except sqlite3.Error as error:
                 raise translation(self.path, error) from error
@@ -204,50 +217,28 @@ class SqliteFile:
                     self._end_turn(turn)
                     raise
 
-    def _write_and_tidy(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        result = self._write(work)
-        self._commits += 1
-        if (
-            self._commits >= CHECKPOINT_COMMITS
-            or self.writer.total_changes - self._rows_at_checkpoint >= CHECKPOINT_ROWS
-        ):
-            # The work is done and committed, whatever comes of this: if the lock is busy, then later.
-            with contextlib.suppress(sqlite3.OperationalError):
-                self._checkpoint()
-        return result
-
-    def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        writer = self.writer
-        try:
-            self._begin()
-            result = work(writer)
-            writer.execute("COMMIT")
-            return result
-        except BaseException:
-            if writer.in_transaction:
-                writer.execute("ROLLBACK")
-            raise
-
-    def _begin(self) -> None:
-        """Begin a write transaction. Callers' own connections take no turns, and SQLite's waiting, which soon
-        sleeps for 100 ms at a time, gets nowhere against one that commits in a tight loop; so we try more often."""
-        if self.writer.in_transaction:  # left behind by a second interrupt
-            self.writer.execute("ROLLBACK")
-        patiently(lambda: self.writer.execute("BEGIN IMMEDIATE"))
-
-    def _take_turn(self, turn: WriteTurn, first: bool = False) -> None:
-        """First among the threads of this process, then among the processes."""
-        if not self._turns.take(turn, DEADLINE, first=first):
-            raise StoreUnavailable(f"{self.path.name}: no turn at writing within {DEADLINE:g} s; is the disk stuck?")
-        self.ready()  # within the turn: a fork closes the file, and takes a turn for that
-        turn.file_lock = self._file_lock
-        self._file_lock.acquire(DEADLINE)
-
     def _end_turn(self, turn: WriteTurn) -> None:
         if turn.file_lock is not None:
             turn.file_lock.release()
             turn.file_lock = None
         self._turns.give_back(turn)
+
+    def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        writer = self.writer
+        try:
+            execute_patiently(writer, "BEGIN IMMEDIATE")
+            result = work(writer)
+            writer.execute("COMMIT")
+        except BaseException:
+            if writer.in_transaction:
+                writer.execute("ROLLBACK")
+            raise
+        self._commits += 1
+        if self._commits >= CHECKPOINT_COMMITS or writer.total_changes - self._rows_at_checkpoint >= CHECKPOINT_ROWS:
+            # The work is done and committed, whatever comes of this: if the lock is busy, then later.
+            with contextlib.suppress(sqlite3.OperationalError):
+                self._checkpoint()
+        return result
 
     def checkpoint(self) -> None:
         """Move what the log holds into the file, if this process wrote since the last time or was asked to."""
@@ -255,7 +246,7 @@ class SqliteFile:
 
     def _checkpoint(self) -> None:
         try:
-            self._begin()
+            execute_patiently(self.writer, "BEGIN IMMEDIATE")
             self._checkpointer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         finally:
             if self.writer.in_transaction:
@@ -322,26 +313,22 @@ def is_open(connection: sqlite3.Connection) -> bool:
         return False
 
 
-def patiently(attempt: Callable[[], object]) -> None:
-    """Try until the lock is free, at most for the deadline."""
+def execute_patiently(connection: sqlite3.Connection, sql: str) -> None:
+    """Execute what needs a lock of the file: try until it is free, at most for the deadline.
+
+    Callers' own connections take no turns, and SQLite's waiting, which soon sleeps for 100 ms at a time, gets nowhere
+    against one that commits in a tight loop; so we try more often.
+    """
     end = 0.0
     while True:
         try:
-            attempt()
+            connection.execute(sql)
             return
         except sqlite3.OperationalError as error:
             end = end or time.monotonic() + DEADLINE
             if "locked" not in str(error) or time.monotonic() >= end:
                 raise
         time.sleep(LOCK_POLL_SECONDS)
-
-
-@contextmanager
-def translated(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise translation(path, error) from error
 
 
 def unusable(path: Path, error: OSError) -> StoreUnavailable:
