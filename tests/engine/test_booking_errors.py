@@ -17,7 +17,7 @@ from tests.support.waiting import until
 from tests.unit.makers import run_in
 from workbell import Context, Retry, Status, Workbell
 from workbell.engine.execute import book_safely
-from workbell.engine.slots import AsyncSlots, ThreadSlots
+from workbell.engine.executors import AsyncSlots, ThreadSlots
 from workbell.engine.work import Work
 from workbell.model.clock import SystemClock
 from workbell.model.outcome import HANDED_BACK, NOTHING, Failed, Outcome

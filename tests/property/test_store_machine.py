@@ -29,8 +29,8 @@ from workbell.model.state import Transition
 from workbell.stores.limits.limits import LIMIT_RETENTION
 from workbell.stores.memory.store import MemoryStore
 from workbell.stores.port import Filter, LeaseTerms, Pick, Store
+from workbell.stores.rows import to_micros
 from workbell.stores.store_page import StorePage
-from workbell.stores.times import to_micros
 from workbell.testing.contracts.making import KEEP, after, held, request
 from workbell.testing.contracts.parts.copying import everything
 from workbell.testing.sqlite_files import SqliteFiles

@@ -33,8 +33,8 @@ def told(store: Store, start: datetime = DECLARED) -> tuple[Workbell, ManualCloc
 
 
 def set_clock(store: Store, clock: Clock) -> None:
-    """A store's clock; over a database it is that one's."""
-    getattr(store, "database", store).clock = clock
+    """A store's clock, and its database's if it has one."""
+    store.clock = getattr(store, "database", store).clock = clock
 
 
 def look(bell: Workbell, now: datetime, scheduler: Materialise | None = None) -> Materialise:

@@ -18,13 +18,19 @@ def watch_statements(
     What it raises ends the transaction. `patch` is that of pytest, if it is to be undone.
     """
 
-    def watched(sound: Callable[..., list[Row]], name_of: Callable[[Any], str]) -> Callable[..., list[Row]]:
-        def execute(connection: Any, bound: Any) -> list[Row]:
-            found = sound(connection, bound)
-            seen(name_of(bound), found)
-            return found
+    of_batch, of_one = sqlite._execute, postgres._execute
 
-        return execute
+    def execute_batch(batch: Sequence[Any], connection: Any) -> list[list[Row]]:
+        answers: list[list[Row]] = []
+        for bound in batch:
+            answers += of_batch([bound], connection)
+            seen(bound.query, answers[-1])
+        return answers
 
-    patch(sqlite, "_execute", watched(sqlite._execute, lambda bound: bound.query))
-    patch(postgres, "_execute", watched(postgres._execute, lambda bound: bound.statement.query))
+    def execute_one(connection: Any, bound: Any) -> list[Row]:
+        found = of_one(connection, bound)
+        seen(bound.statement.query, found)
+        return found
+
+    patch(sqlite, "_execute", execute_batch)
+    patch(postgres, "_execute", execute_one)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
-from workbell.claims.fairness import TenantCache
+from workbell.claims.claiming import TenantCache
 from workbell.claims.lane_choice import choose_lanes
 from workbell.claims.limit_room import LimitRoom
 from workbell.model.agent import Agent

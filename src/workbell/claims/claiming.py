@@ -6,19 +6,20 @@ is made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from workbell.claims.fairness import FairShares, TenantCache, TenantSample, interleave
+from workbell.claims.fairness import FairShares, TenantSample, interleave
 from workbell.claims.lane_choice import choose_lanes
 from workbell.claims.limit_room import LimitRoom
-from workbell.model.limit import Limit
+from workbell.model.limit import Limit, limit_of_tenant
 from workbell.model.run import Lane, Run
 from workbell.stores.port import Head, LeaseTerms, Pick, Store
 
 HEADS = 500  # lanes that one survey returns
 CLAIMS = 5  # served by one survey: a more urgent run, or another tenant's first one, goes unseen for so long
+SETTINGS_FRESH = timedelta(seconds=1)
 SURVEY_VALID = 0.5  # seconds that a survey is good for: so long may a pause go unseen
 
 
@@ -142,3 +143,24 @@ class FairClaims:
             free_at = self._room.free_at(now)
             if free_at is not None and (self.free_at is None or free_at < self.free_at):
                 self.free_at = free_at
+
+
+class TenantCache:
+    """The weights that are not 1, and the limits of the tenants that have any: read again every second, so that a claim
+    costs no read for them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._read_at: datetime | None = None
+        self.weights: Mapping[str, int] = {}
+        self.limits: Mapping[str, Limit] = {}
+
+    def refresh(self, now: datetime) -> None:
+        """Read them, unless that was less than a second ago."""
+        if self._read_at is not None and abs(now - self._read_at) < SETTINGS_FRESH:
+            return
+        self._read_at = now
+        tenants = self._store.tenants.list()
+        self.weights = {tenant.name: tenant.weight for tenant in tenants if tenant.weight != 1}
+        found = ((one.name, limit_of_tenant(one.name, one.concurrency, one.rate)) for one in tenants)
+        self.limits = {name: limit for name, limit in found if limit is not None}

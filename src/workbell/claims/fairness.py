@@ -1,5 +1,4 @@
-"""Fairness between tenants: weighted shares of the starts, lanes of every tenant to choose from, and what is set for
-tenants.
+"""Fairness between tenants: weighted shares of the starts, and lanes of every tenant to choose from.
 
 What each tenant has had is counted, divided by its weight; the one that has had least comes next. A tenant that had
 nothing to do meanwhile has not saved anything up: it starts level with the one that has had least.
@@ -12,12 +11,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from workbell.model.limit import Limit, limit_of_tenant
 from workbell.model.run import Run
 from workbell.stores.port import Head, Store
 
 SAMPLE_FRESH = timedelta(seconds=1)
-SETTINGS_FRESH = timedelta(seconds=1)
 SAMPLED_TENANTS = 50  # asked for in one go; where there are more, they go round
 SAMPLED_LANES = 20  # of each tenant
 
@@ -118,24 +115,3 @@ class TenantSample:
         for tenant in (tenants[start:] + tenants[:start])[:SAMPLED_TENANTS]:
             self._lanes[tenant] = self._store.runs.survey_tenant(tenant, SAMPLED_LANES)
         self._next = start + SAMPLED_TENANTS
-
-
-class TenantCache:
-    """The weights that are not 1, and the limits of the tenants that have any: read again every second, so that a claim
-    costs no read for them."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._read_at: datetime | None = None
-        self.weights: Mapping[str, int] = {}
-        self.limits: Mapping[str, Limit] = {}
-
-    def refresh(self, now: datetime) -> None:
-        """Read them, unless that was less than a second ago."""
-        if self._read_at is not None and abs(now - self._read_at) < SETTINGS_FRESH:
-            return
-        self._read_at = now
-        tenants = self._store.tenants.list()
-        self.weights = {tenant.name: tenant.weight for tenant in tenants if tenant.weight != 1}
-        found = ((one.name, limit_of_tenant(one.name, one.concurrency, one.rate)) for one in tenants)
-        self.limits = {name: limit for name, limit in found if limit is not None}

@@ -103,8 +103,14 @@ class Consume:
         if want <= 0 or (ahead and want < ahead // 2):
             return None  # a worthwhile batch later is better than a trickle now; every booking wakes us
         moment = self._clock.monotonic()  # before the claim: a lease is not longer than that
+        # Runs of limited jobs are claimed only if they begin at once: one that waits here counts against the limit, and
+        # another worker could run it. But while short runs are claimed ahead all the time, no slot would ever be free:
+        # then as many as the slots will execute in `AHEAD_SECONDS`.
+        slots = self._concurrency - executing
+        if moment - self._held.removed_at <= AHEAD_SECONDS:
+            slots = max(slots, min(ahead, self._concurrency))
         try:
-            runs = self._claims.claim(self._claimant, want, now, self._slots(executing, ahead))
+            runs = self._claims.claim(self._claimant, want, now, max(slots, 0))
         except Exception:  # whatever it was, the claim may have been written
             self._held.unsure = True
             raise
@@ -117,7 +123,7 @@ class Consume:
             log.debug("%d runs claimed, %d wanted", len(runs), want, extra={"worker_id": self._claimant.worker})
         works: list[Work] = []
         for run in runs:
-            job = self._registry.find(run.job)
+            job = self._registry.find(run.lane.job)
             if job is None:  # its file was removed at this very moment: a stray, and given back as such
                 self._held.unsure = True
                 continue
@@ -147,17 +153,6 @@ class Consume:
             self._removed = removed
             self._measured_at = now
         return min(MOST_AHEAD, int(self._rate * AHEAD_SECONDS))
-
-    def _slots(self, executing: int, ahead: int) -> int:
-        """How many runs of limited jobs may be claimed: those that will begin at once.
-
-        One that waits here counts against the limit, and another worker could run it. But while short runs are claimed
-        ahead all the time, no slot would ever be free: then as many as the slots will execute in `AHEAD_SECONDS`.
-        """
-        free = self._concurrency - executing
-        if self._clock.monotonic() - self._held.removed_at <= AHEAD_SECONDS:
-            free = max(free, min(ahead, self._concurrency))
-        return max(free, 0)
 
     def _until_free(self, now: datetime) -> float:
         """Nothing to claim: until the next poll, or until a rate lets the next run start."""

@@ -77,9 +77,11 @@ class Finish:
 
     def step(self, _now: datetime) -> float | None:
         with self._lock:
-            batch = _one_for_each_run(self._waiting[:BATCH])
+            batch = self._waiting[:BATCH]
         if not batch:
             return None
+        if len(batch) > 1:
+            batch = _one_for_each_run(batch)
         self._reports.settle(work.held for work, _ in batch)
         written = self._booking.book([(work.run, transition) for work, transition in batch])
         with self._lock:

@@ -90,7 +90,8 @@ class HeldRuns:
         self.removed_at = self._clock.monotonic()
         for waker in self._wakers:
             waker.wake()
-        self.notify()
+        with self._changed:
+            self._changed.notify_all()
 
     def take_dropped(self) -> set[Held]:
         """Leases dropped since the last call; later ones are for the next call."""

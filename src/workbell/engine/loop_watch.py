@@ -53,11 +53,6 @@ class LoopWatch:
         """Note the thread of the loop, on the loop: a handler may block it before the first callback."""
         self._thread = threading.get_ident()
 
-    def note_delivered(self) -> None:
-        """There are works for the slots."""
-        if self.resting:
-            self.waker.wake()
-
     def step(self, _now: datetime) -> float | None:
         self.resting = True  # before reading: what is delivered from now on wakes us
         works = self._held.busy()

@@ -17,6 +17,8 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Generic, TypeVar
 
+import msgspec
+
 from workbell.errors import StoreError, StoreUnavailable, WorkbellError
 from workbell.process.fork_safety import remake_after_fork
 from workbell.stores.turns import LIVENESS_SECONDS, Turn
@@ -28,19 +30,14 @@ MOST = 2000
 GATHER_SECONDS = 0.0002  # wait for callers that shared the last commit
 
 
-class _Entry(Turn, Generic[Item, Answer]):
+class _Entry(Turn, Generic[Item, Answer], eq=False, kw_only=True):
     """The items of one caller, and their answers or error."""
 
-    __slots__ = ("answers", "done", "error", "items", "tried")
-
-    def __init__(self, items: Sequence[Item]) -> None:
-        self.here = Lock()  # as in Turn: a call of its own would cost a tenth of what a lone caller pays here
-        self.bell = None
-        self.items = items
-        self.tried = False  # a write of it has begun
-        self.done = False
-        self.answers: list[Answer] = []
-        self.error: Exception | None = None
+    items: Sequence[Item]
+    tried: bool = False  # a write of it has begun
+    done: bool = False
+    answers: list[Answer] = msgspec.field(default_factory=list)
+    error: Exception | None = None
 
     def fail(self, error: Exception) -> None:
         self.error = error
@@ -71,7 +68,7 @@ class GroupCommit(Generic[Item, Answer]):
         self._last = 1  # how many shared the last commit
 
     def submit(self, items: Sequence[Item]) -> list[Answer]:
-        entry: _Entry[Item, Answer] = _Entry(items)
+        entry: _Entry[Item, Answer] = _Entry(items=items)
         try:
             with entry.here:
                 with self._lock:

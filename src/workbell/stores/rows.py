@@ -23,7 +23,7 @@ from workbell.stores.notifications.notifications import NOTIFICATION, ReadMark
 from workbell.stores.queries import NEW_RUN
 from workbell.stores.subscribers.rows import ENDPOINT, HEALTH, TRIGGER
 from workbell.stores.tallies.tallies import TALLY
-from workbell.stores.times import from_micros, to_utc
+from workbell.stores.times import to_utc
 from workbell.stores.workers.workers import WORKER
 
 # In the order of the fields of Run.
@@ -83,9 +83,19 @@ NEW = [column.split()[0] for column in NEW_RUN.split(", ")]  # columns of a new 
 OF_END = "status updated_at failures losses crashes started_at error reason finished_at result remove_at".split()
 UNCHANGED_COLUMNS = [name for name in HISTORY if name not in OF_END]
 
+_MICROSECOND = timedelta(microseconds=1)
 _STATUS = {status.value: status for status in Status}
 _names = msgspec.json.Decoder(tuple[str, ...])
 _schedule_options = lru_cache(4096)(msgspec.json.Decoder(ScheduleOptions).decode)
+
+
+def to_micros(time: datetime | None) -> int | None:
+    """A time as SQLite stores it: whole microseconds since 1970."""
+    return None if time is None else (time - EPOCH) // _MICROSECOND
+
+
+def from_micros(number: int | None) -> datetime | None:
+    return None if number is None else EPOCH + timedelta(microseconds=number)
 
 
 def fill_columns(query: str, *, alias: str = "r.") -> str:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 
-from workbell.model.clock import Clock
 from workbell.model.state import Retention
 from workbell.stores import sql_copy
 from workbell.stores.access.answers import Answers
@@ -42,6 +41,7 @@ class SqlStore:
 
     def __init__(self, database: Database, keep: Retention) -> None:
         self.database = database
+        self.clock = database.clock
         self.keep = keep
         self._waits = LockWaits(database.connections)
         self.lanes = Lanes(database)
@@ -64,14 +64,6 @@ class SqlStore:
         self.notifications = StoredNotifications(database, keep)
         self.agents = StoredAgents(database)
         self.tallies = StoredTallies(database)
-
-    @property
-    def clock(self) -> Clock:
-        return self.database.clock
-
-    @clock.setter
-    def clock(self, clock: Clock) -> None:
-        self.database.clock = clock
 
     @property
     def engine(self) -> str:

@@ -1,23 +1,10 @@
-"""Times as databases store them: whole microseconds since 1970 on SQLite, `timestamptz` on PostgreSQL."""
+"""Times as PostgreSQL answers them, in UTC. For those of SQLite see rows.py."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
-
-from workbell.model.clock import EPOCH
-
-_MICROSECOND = timedelta(microseconds=1)
-
-
-def to_micros(time: datetime | None) -> int | None:
-    """A time as SQLite stores it."""
-    return None if time is None else (time - EPOCH) // _MICROSECOND
-
-
-def from_micros(number: int | None) -> datetime | None:
-    return None if number is None else EPOCH + timedelta(microseconds=number)
 
 
 def to_utc(time: datetime | None) -> datetime | None:

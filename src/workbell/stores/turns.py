@@ -22,17 +22,16 @@ from collections import deque
 from contextlib import suppress
 from threading import Lock
 
+import msgspec
+
 LIVENESS_SECONDS = 0.25  # between checks whether the holders are still there
 
 
-class Turn:
-    """One caller that wants a turn, waits for it or has it."""
+class Turn(msgspec.Struct, eq=False):
+    """One caller that wants a turn, waits for it or has it. A struct: one is made for every write, at half the cost."""
 
-    __slots__ = ("bell", "here")
-
-    def __init__(self) -> None:
-        self.here = Lock()
-        self.bell: Lock | None = None  # locked until it is the caller's turn; only for callers that have to wait
+    here: Lock = msgspec.field(default_factory=Lock)
+    bell: Lock | None = None  # locked until it is the caller's turn; only for callers that have to wait
 
     @property
     def gone(self) -> bool:

@@ -23,11 +23,10 @@ from workbell.stores.postgres.dialect import POSTGRES
 from workbell.stores.queries import expand, migrations, parse, psycopg_parameters, queries
 from workbell.stores.reports.filters import LaneChoice, Stream, lanes_beside, lanes_wanted, streams_of
 from workbell.stores.reports.search_plans import choose
-from workbell.stores.rows import fill_columns
+from workbell.stores.rows import fill_columns, to_micros
 from workbell.stores.runs.adding import Replacing, adding
 from workbell.stores.runs.moving import moving
 from workbell.stores.sqlite.dialect import SQLITE
-from workbell.stores.times import to_micros
 from workbell.testing.contracts.parts.events import fact
 
 TEXT = """-- A remark about the file.

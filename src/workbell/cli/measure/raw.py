@@ -23,8 +23,7 @@ from workbell.errors import InvalidOption
 from workbell.model.run import NewRun, Status
 from workbell.model.state import MOVES, Move
 from workbell.settings import safe_url
-from workbell.stores.rows import LIVE, NEW, new_values
-from workbell.stores.times import to_micros
+from workbell.stores.rows import LIVE, NEW, new_values, to_micros
 
 BATCH = 1000
 LEASE = timedelta(seconds=30)

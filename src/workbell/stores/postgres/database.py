@@ -132,13 +132,15 @@ class PostgresDatabase:
         self.calls.resize(_besides_listening(count))
 
     def read(self, batch: Batch) -> list[list[Row]]:
-        self.ready()
+        if not self._is_ready:
+            self.ready()
         bound = [_bind(statement) for statement in batch]
         return self.calls.run(lambda connection: self._execute(connection, bound), transaction=False)
 
     def write(self, batch: Batch, *, first: bool = False, lock: float | None = None) -> list[list[Row]]:
         """One statement is a transaction by itself, without the round trips of BEGIN and COMMIT."""
-        self.ready()
+        if not self._is_ready:
+            self.ready()
         bound = [_bind(statement) for statement in batch]
         apart = len(batch) != 1 or lock is not None or batch[0].exactly is not None
 

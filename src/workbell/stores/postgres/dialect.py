@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbell.model.payload_fields import FieldFilter
-from workbell.model.run import Lane, Run
 from workbell.model.state import FINISHED, Transition
-from workbell.stores.database import Row, Rows, Statement
+from workbell.stores.database import Rows, Statement
 from workbell.stores.postgres import fields
 from workbell.stores.postgres.arrays import array_text
 from workbell.stores.queries import psycopg_parameters, queries
@@ -35,8 +34,7 @@ class PostgresDialect:
     def bound(self, statement: Statement) -> Statement:
         return statement._replace(values=bind_values(statement.values))
 
-    def make_run(self, row: Row, lanes: Mapping[int, Lane]) -> Run:
-        return run_with_times(row, lanes)
+    make_run = staticmethod(run_with_times)
 
     def finish(self, ending: Sequence[Transition], *, whole: bool) -> list[Statement]:
         rows = Rows(FINISHED, [[getattr(change, name) for name in FINISHED] for change in ending])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ MOST_KEYED = 20_000  # lanes with a key in the cache
 TRUSTED_SECONDS = 3600.0  # a lane with a key surely exists for so long after we wrote it
 IDLE_FOR = timedelta(days=1)  # after which it may go
 PAGE = 1000
+IN_ORDER = attrgetter("rank", "scheduled_for", "id")  # in which runs are worked on
 
 
 class Lanes:
@@ -80,14 +82,6 @@ class Lanes:
         known.update(found)
         return known
 
-    def of_row(self, lane_id: int, parts: Row) -> Lane:
-        """A lane that was read with its columns."""
-        lane = self.known.get(lane_id)
-        if lane is None:
-            lane = Lane(*parts)
-            self.remember({lane_id: lane})
-        return lane
-
     def find(self, ids: Iterable[int]) -> Mapping[int, Lane]:
         """A mapping that has these lanes; unknown ones are read."""
         known = self.known
@@ -112,11 +106,18 @@ class Lanes:
 
     def make_claimed(self, rows: Sequence[Row]) -> list[Run]:
         """Runs in the order to be worked on. Made after the commit, when no lock is held."""
-        return sorted(self.make_runs(rows), key=lambda run: (run.rank, run.scheduled_for, run.id))
+        return sorted(self.make_runs(rows), key=IN_ORDER)
 
     def make_heads(self, rows: Iterable[Row]) -> list[Head]:
         """Heads of rows with a lane's id, a rank and the columns of the lane."""
-        return [Head(row[0], row[1], self.of_row(row[0], row[2:])) for row in rows]
+        heads = []
+        for lane_id, rank, *parts in rows:
+            lane = self.known.get(lane_id)
+            if lane is None:
+                lane = Lane(*parts)
+                self.remember({lane_id: lane})
+            heads.append(Head(lane_id, rank, lane))
+        return heads
 
     # Removing unused ones
 

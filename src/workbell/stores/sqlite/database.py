@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,19 +26,22 @@ T = TypeVar("T")
 _times: dict[str, Sequence[int]] = {}  # which columns of the answers to queries are times
 
 
-def _execute(connection: sqlite3.Connection, bound: BoundSqlite) -> list[Row]:
-    query, sql, values, exactly, many = bound
-    if many:
-        connection.executemany(sql, values)
-        return []
-    cursor = connection.execute(sql, values)
-    found: list[Row] = cursor.fetchall()
-    if exactly is not None and len(found) != exactly:
-        raise conflict(query, len(found), exactly)
-    times = _times.get(query)
-    if times is None:
-        times = _times[query] = SQLITE.time_columns(query, [column[0] for column in cursor.description or ()])
-    return with_times(found, times) if times else found
+def _execute(batch: Sequence[BoundSqlite], connection: sqlite3.Connection) -> list[list[Row]]:
+    answers: list[list[Row]] = []
+    for query, sql, values, exactly, many in batch:
+        if many:
+            connection.executemany(sql, values)
+            answers.append([])
+            continue
+        cursor = connection.execute(sql, values)
+        found: list[Row] = cursor.fetchall()
+        if exactly is not None and len(found) != exactly:
+            raise conflict(query, len(found), exactly)
+        times = _times.get(query)
+        if times is None:
+            times = _times[query] = SQLITE.time_columns(query, [column[0] for column in cursor.description or ()])
+        answers.append(with_times(found, times) if times else found)
+    return answers
 
 
 class SqliteSession(Session):
@@ -50,7 +54,7 @@ class SqliteSession(Session):
         return self.execute(Statement(query, values))
 
     def execute(self, statement: Statement) -> list[Row]:
-        return _execute(self._connection, SQLITE.bind(statement))
+        return _execute([SQLITE.bind(statement)], self._connection)[0]
 
     def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:
         bound = SQLITE.bind(Statement("", values, text=sql))
@@ -76,7 +80,7 @@ class SqliteDatabase:
 
     def _read(self, batch: Batch) -> list[list[Row]]:
         with self.file.reader() as connection:
-            return [_execute(connection, SQLITE.bind(statement)) for statement in batch]
+            return _execute([SQLITE.bind(statement) for statement in batch], connection)
 
     def write(self, batch: Batch, *, first: bool = False, lock: float | None = None) -> list[list[Row]]:
         if not self._is_ready:
@@ -88,7 +92,7 @@ class SqliteDatabase:
             bind_runs(one.values["rows"].values) if one.query == "add_runs" else SQLITE.bind(one) for one in batch
         ]
         try:
-            return self.file.write(lambda connection: [_execute(connection, one) for one in bound], first=first)
+            return self.file.write(partial(_execute, bound), first=first)
         except StoreError as error:
             if isinstance(error.__cause__, sqlite3.IntegrityError):
                 raise Conflict(str(error)) from error

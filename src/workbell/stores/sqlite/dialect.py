@@ -11,14 +11,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from workbell.model.payload_fields import FieldFilter
-from workbell.model.run import Lane, Run
 from workbell.model.state import FINISHED, MOVES, Move, Transition
 from workbell.stores.database import Row, Rows, Statement
 from workbell.stores.queries import queries
 from workbell.stores.reports.filters import AMONG_LANES, OF_LANES, SEARCH
-from workbell.stores.rows import NEW, RUN_COLUMNS, TIMES, fill_columns, run_with_micros
+from workbell.stores.rows import NEW, RUN_COLUMNS, TIMES, fill_columns, from_micros, run_with_micros, to_micros
 from workbell.stores.sqlite import fields
-from workbell.stores.times import from_micros, to_micros
 
 TEXTS = queries("sqlite")
 QUERIES = {name: fill_columns(text) for name, text in TEXTS.items()}
@@ -65,8 +63,7 @@ class SqliteDialect:
         """The rows of an answer with datetimes."""
         return with_times(found, self.time_columns(query, columns))
 
-    def make_run(self, row: Row, lanes: Mapping[int, Lane]) -> Run:
-        return run_with_micros(row, lanes)
+    make_run = staticmethod(run_with_micros)
 
     def finish(self, ending: Sequence[Transition], *, whole: bool) -> list[Statement]:
         """Move ended runs from the live table into history. All of them or none, also where it need not be: then the
@@ -75,11 +72,24 @@ class SqliteDialect:
         others = [change for change in ending if change.move is not Move.SUCCEED] if len(well) < len(ending) else ()
         batch = []
         if well:
+            # Written out, because most runs end like this.
+            rows = [
+                (
+                    change.run_id,
+                    change.expected_token,
+                    to_micros(change.started_at),
+                    to_micros(change.finished_at),
+                    change.result_text,
+                    to_micros(change.remove_at),
+                )
+                for change in well
+            ]
             values = {"from_status": SUCCEED.sources[0].value, "to_status": SUCCEED.targets[0].value}
-            batch.append(Statement("finish_well", values | {"well": _well(well)}, exactly=len(well)))
+            values["well"] = msgspec.json.encode(rows).decode()
+            batch.append(Statement("finish_well", values, exactly=len(well)))
         if others:
-            rows = Rows(FINISHED, [[getattr(change, name) for name in FINISHED] for change in others])
-            batch.append(Statement("finish", {"rows": rows}, exactly=len(others)))
+            ended = Rows(FINISHED, [[getattr(change, name) for name in FINISHED] for change in others])
+            batch.append(Statement("finish", {"rows": ended}, exactly=len(others)))
         return [*batch, Statement("remove_live", {"ids": [change.run_id for change in ending]})]
 
     def field_condition(self, field: FieldFilter, letter: str) -> tuple[str, dict[str, Any]]:
@@ -100,22 +110,6 @@ class SqliteDialect:
 
 
 SQLITE = SqliteDialect()
-
-
-def _well(ending: Sequence[Transition]) -> str:
-    """The parameter of runs that succeeded: written out, because most runs end like this."""
-    rows = [
-        (
-            change.run_id,
-            change.expected_token,
-            to_micros(change.started_at),
-            to_micros(change.finished_at),
-            change.result_text,
-            to_micros(change.remove_at),
-        )
-        for change in ending
-    ]
-    return msgspec.json.encode(rows).decode()
 
 
 def bind_values(values: Mapping[str, Any]) -> dict[str, Any]:

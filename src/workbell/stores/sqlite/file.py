@@ -30,7 +30,6 @@ from workbell.stores.sqlite.locks import FileLock
 from workbell.stores.sqlite.modes import create_private
 from workbell.stores.turns import Turn, Turns
 
-A = TypeVar("A")
 T = TypeVar("T")
 
 DEADLINE = 10.0  # seconds for the locks of a write
@@ -43,15 +42,10 @@ SAFE = (3, 51, 3)
 BACKPORTS = ((3, 44, 6), (3, 50, 7))
 
 
-class WriteTurn(Turn):
+class WriteTurn(Turn, eq=False):
     """A turn at writing, and the file lock that may be held within it."""
 
-    __slots__ = ("file_lock",)
-
-    def __init__(self) -> None:
-        self.here = threading.Lock()  # as in Turn: see the note on costs below
-        self.bell = None
-        self.file_lock: FileLock | None = None
+    file_lock: FileLock | None = None
 
 
 class SqliteFile:
@@ -188,11 +182,8 @@ class SqliteFile:
                     return connection
 
     def write(self, work: Callable[[sqlite3.Connection], T], *, first: bool = False) -> T:
-        """Run a function in one write transaction, in turn with every other writer."""
-        return self._in_turn(self._write, work, first)
-
-    def _in_turn(self, call: Callable[[A], T], argument: A, first: bool = False) -> T:
-        """First among the threads of this process, then among the processes."""
+        """Run a function in one write transaction, in turn with every other writer: first among the threads of this
+        process, then among the processes."""
         # Plain try and finally: with context managers this cost a tenth of an enqueue.
         turn = WriteTurn()
         with turn.here:
@@ -207,7 +198,7 @@ class SqliteFile:
                 self._file_lock.acquire(DEADLINE)
                 if self.writer.in_transaction:  # left behind by a second interrupt
                     self.writer.execute("ROLLBACK")
-                return call(argument)
+                return self._transact(work)
             except sqlite3.Error as error:
                 raise translation(self.path, error) from error
             finally:
@@ -223,7 +214,7 @@ class SqliteFile:
             turn.file_lock = None
         self._turns.give_back(turn)
 
-    def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
         writer = self.writer
         try:
             execute_patiently(writer, "BEGIN IMMEDIATE")
@@ -241,8 +232,12 @@ class SqliteFile:
         return result
 
     def checkpoint(self) -> None:
-        """Move what the log holds into the file, if this process wrote since the last time or was asked to."""
-        self._in_turn(lambda _: self._checkpoint(), None)
+        """Move what the log holds into the file: behind a transaction that writes nothing."""
+
+        def ask(_: sqlite3.Connection) -> None:
+            self._commits = CHECKPOINT_COMMITS
+
+        self.write(ask)
 
     def _checkpoint(self) -> None:
         try:
