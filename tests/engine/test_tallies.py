@@ -35,7 +35,7 @@ def store(clock: ManualClock) -> SqliteStore:
 @pytest.fixture
 def tallies(store: SqliteStore) -> Tallies:
     tallies = Tallies(lambda: store)
-    tallies.gather(lambda: None)
+    tallies.gather(store.clock, lambda: None)
     return tallies
 
 
@@ -113,7 +113,7 @@ def test_it_writes_only_if_there_is_something(
     add = store.tallies.add
     monkeypatch.setattr(store.tallies, "add", lambda new: writes.append(len(new)) or add(new))  # type: ignore[func-returns-value]
     woken: list[int] = []
-    tallies.gather(lambda: woken.append(1))
+    tallies.gather(clock, lambda: woken.append(1))
     assert tallies.step(clock.now()) is None
     run = running(clock)
     ended = (run, state.succeed(run, clock.now(), result=None, keep=DAY))

@@ -98,7 +98,7 @@ class Consume:
         if unbooked >= MOST_UNBOOKED:
             return None  # woken when some are booked
         ahead = self._ahead()
-        executing = len(self._held) - unbooked
+        executing = len(self._held.by_id) - unbooked
         want = self._concurrency + ahead - executing
         if want <= 0 or (ahead and want < ahead // 2):
             return None  # a worthwhile batch later is better than a trickle now; every booking wakes us

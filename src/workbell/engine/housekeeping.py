@@ -56,7 +56,7 @@ class Housekeeping:
         )
 
     def start(self) -> None:
-        self._tallies.gather(self._tallies_waker.wake)
+        self._tallies.gather(self._store.clock, self._tallies_waker.wake)
         self.thread.start()
 
     def close(self) -> None:

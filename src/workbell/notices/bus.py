@@ -34,14 +34,10 @@ class Bus:
 
     def __init__(self) -> None:
         self._listeners: list[tuple[Listener, frozenset[Move]]] = []
-        self._wanted: frozenset[Move] = frozenset()
+        self.wanted: frozenset[Move] = frozenset()  # moves that a listener is subscribed to: others need no notice
         self._message_listeners: list[Callable[[Message], None]] = []
         self._fact_listeners: list[tuple[Callable[[LifecycleEvent], None], frozenset[str]]] = []
         self._facts_wanted: frozenset[str] = frozenset()
-
-    def wants(self, move: Move) -> bool:
-        """Whether a listener is subscribed to this move: else no notice need be made."""
-        return move in self._wanted
 
     def subscribe(self, listener: Listener, moves: Iterable[Move] = Move) -> Callable[[], None]:
         """Subscribe a listener to these moves; call the result to unsubscribe."""
@@ -56,7 +52,7 @@ class Bus:
         return stop
 
     def _count_wanted(self) -> None:
-        self._wanted = frozenset(move for _, moves in self._listeners for move in moves)
+        self.wanted = frozenset(move for _, moves in self._listeners for move in moves)
         self._facts_wanted = frozenset(kind for _, kinds in self._fact_listeners for kind in kinds)
 
     def wants_fact(self, kind: str) -> bool:
@@ -100,7 +96,7 @@ class Bus:
 
     def moved(self, pairs: Sequence[tuple[Run, Transition]]) -> None:
         """Publish transitions that were written, as far as somebody listens."""
-        wanted = [pair for pair in pairs if pair[1].move in self._wanted]
+        wanted = [pair for pair in pairs if pair[1].move in self.wanted]
         if wanted:
             self.publish([Notice(change.move, change.after(run), change.ended) for run, change in wanted])
 

@@ -116,7 +116,7 @@ class RunPublisher:
 
     def claimed(self, runs: Sequence[Run]) -> None:
         """Publish runs that were claimed and are about to start, to listeners of this process."""
-        if self.bus.wants(Move.START):
+        if Move.START in self.bus.wanted:
             self.bus.publish([Notice(Move.START, run) for run in runs])
 
     def started(self, runs: Sequence[Run]) -> None:

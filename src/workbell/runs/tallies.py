@@ -13,6 +13,7 @@ from contextlib import suppress
 from datetime import datetime
 
 from workbell.errors import StoreError
+from workbell.model.clock import Clock
 from workbell.model.run import Lane, Status
 from workbell.model.state import Move
 from workbell.model.tally import BUCKETS, Tally
@@ -103,18 +104,19 @@ class Tallies:
         self._sums = Sums()
         self._unwritten: list[Tally] = []  # left from a write that failed
         self._write_at = 0.0
-        self._wake: Callable[[], None] | None = None
+        self._gathering: tuple[Clock, Callable[[], None]] | None = None  # of the engine
 
-    def gather(self, wake: Callable[[], None]) -> None:
+    def gather(self, clock: Clock, wake: Callable[[], None]) -> None:
         """Gather from now on: an engine calls `step`, and is woken for it."""
-        self._wake = wake
+        self._gathering = clock, wake
 
     def moved(self, pairs: Sequence[Pair]) -> None:
         """From any thread."""
-        wake, clock = self._wake, self._store().clock
-        if wake is None:
+        gathering = self._gathering
+        if gathering is None:
             self._write_at_once(pairs)
             return
+        clock, wake = gathering
         with self._lock:
             begun = self._sums.add(pairs, clock.now())
             if begun:
@@ -144,7 +146,7 @@ class Tallies:
 
     def stop(self) -> None:
         """Write what is left, and from now on at once."""
-        self._wake = None
+        self._gathering = None
         self.flush()
 
     def _write_at_once(self, pairs: Sequence[Pair]) -> None:
