@@ -13,7 +13,7 @@ import pytest
 from tests.support.checker import check, report
 from tests.support.processes import Site, freeze, kill
 from tests.support.waiting import until
-from workbell import StoreUnavailable, Workbell
+from workbell import StoreError, StoreUnavailable, Workbell
 from workbell.stores.sqlite import file as file_module
 from workbell.stores.sqlite.file import SqliteFile
 from workbell.stores.sqlite.store import SqliteStore
@@ -153,6 +153,20 @@ class TestCheckpoints:
         monkeypatch.setattr(file, "_checkpoint", busy)
         run = bell.enqueue("work")
         assert bell.get(run.id) == run
+
+    def test_one_that_was_asked_for_and_fails_is_heard_of(self, bell: Workbell, monkeypatch) -> None:
+        """Else a log that grows, because the disk is full, would grow in silence."""
+        file = file_of(bell)
+        bell.enqueue("work")
+
+        def fail() -> None:
+            raise sqlite3.OperationalError("disk I/O error")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(file, "_checkpoint", fail)
+            with pytest.raises(StoreError, match="disk I/O error"):
+                bell.store.tidy()
+        bell.store.tidy()
 
 
 class TestLocks:

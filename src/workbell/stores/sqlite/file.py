@@ -90,6 +90,7 @@ class SqliteFile:
             raise translation(self.path, error) from error
         self._commits = 0
         self._rows_at_checkpoint = 0
+        self._failed_checkpoint: sqlite3.Error | None = None
         self._pid = os.getpid()
 
     def _use_log(self) -> None:
@@ -226,18 +227,21 @@ class SqliteFile:
             raise
         self._commits += 1
         if self._commits >= CHECKPOINT_COMMITS or writer.total_changes - self._rows_at_checkpoint >= CHECKPOINT_ROWS:
-            # The work is done and committed, whatever comes of this: if the lock is busy, then later.
-            with contextlib.suppress(sqlite3.OperationalError):
+            try:
                 self._checkpoint()
+            except sqlite3.OperationalError as error:  # the work is committed, whatever comes of this
+                self._failed_checkpoint = error
         return result
 
     def checkpoint(self) -> None:
         """Move what the log holds into the file: behind a transaction that writes nothing."""
 
         def ask(_: sqlite3.Connection) -> None:
-            self._commits = CHECKPOINT_COMMITS
+            self._commits, self._failed_checkpoint = CHECKPOINT_COMMITS, None
 
         self.write(ask)
+        if self._failed_checkpoint is not None:  # a full disk must be heard of: the log would grow for ever
+            raise translation(self.path, self._failed_checkpoint)
 
     def _checkpoint(self) -> None:
         try:
