@@ -3,8 +3,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
-# More pytest workers than cores: tests of processes mostly wait.
-PYTEST := $(BIN)/python -m pytest --numprocesses 5 --dist worksteal
+# More pytest workers than cores: tests of processes mostly wait. Bytecode is kept, also where the environment says otherwise:
+# else each of them would compile everything again.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses 5 --dist worksteal
 
 NODE := $(CURDIR)/.node
 MINIFLARE := 4.20260426.0

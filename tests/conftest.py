@@ -43,12 +43,6 @@ refuse_second_connections()
 FOLDER = use_memory()  # none in a process that xdist has started: it has that of its controller
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    # Installed, the plugin has come in by its entry point; from a bare checkout it has not.
-    if not config.pluginmanager.has_plugin("workbell"):
-        config.pluginmanager.import_plugin("workbell.testing.plugin")
-
-
 def pytest_unconfigure(config: pytest.Config) -> None:
     server = config.stash.get(SERVER, None)
     if server is not None:
