@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 # Until all are collected nothing is garbage; see the end of the collection below.
 gc.disable()
@@ -23,6 +24,11 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ["WORKBELL_HTTP"] = "false"
 
 pytest.register_assert_rewrite("workbell.testing.contracts", "tests.support")
+
+# The same examples each time, so that a test never fails by chance; WORKBELL_SOAK=1 searches at random, and longer.
+settings.register_profile("steady", max_examples=50, derandomize=True, deadline=None, database=None)
+settings.register_profile("soak", max_examples=1000, deadline=None, database=None)
+settings.load_profile("soak" if os.environ.get("WORKBELL_SOAK") else "steady")
 
 from tests.support.databases import Databases  # noqa: E402
 from tests.support.fresh_store import FreshStores, use_stores  # noqa: E402
