@@ -38,6 +38,17 @@ def test_pause_really_pauses(site: Site) -> None:
     expect(page.locator(".figure").filter(has_text="queued")).to_contain_text("1")
 
 
+def test_the_pause_button_stays_where_it_is(site: Site) -> None:
+    """One that moves between the press and the release of the mouse is not clicked."""
+    page = site.open("/")
+    status, button = page.get_by_role("status"), page.get_by_role("button", name="Pause")
+    expect(status.filter(has_text="Live")).to_be_visible()
+    live = button.bounding_box()
+    hide(page, True)
+    expect(status.filter(has_text="Resting")).to_be_visible()
+    assert button.bounding_box() == live
+
+
 def test_a_hidden_tab_is_silent(site: Site) -> None:
     page = site.open("/runs")
     expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()

@@ -31,11 +31,12 @@ const SAID = { live: "Live", connecting: "Connecting …", paused: "Paused", hid
 function Liveness() {
   const now = state.use();
   const stopped = paused.use();
+  // The button stands before the words, whose width changes: one that moves while it is pressed is not clicked.
   return html`
-    <span class="liveness liveness-${now}"><i class="dot" aria-hidden="true"></i><span role="status">${SAID[now]}</span></span>
     <button type="button" class="small" aria-pressed=${stopped} onClick=${() => paused.set(!stopped)}>
       ${stopped ? "Resume" : "Pause"}
     </button>
+    <span class="liveness liveness-${now}"><i class="dot" aria-hidden="true"></i><span role="status">${SAID[now]}</span></span>
   `;
 }
 
