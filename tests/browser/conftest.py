@@ -1,15 +1,13 @@
 """A real Chromium in front of a real server: a site with a few jobs, and pages on which nothing may go wrong.
 
-One browser serves all tests of a process: to start one costs 1.5 s of CPU, and the dashboard's files are cached in it.
-Between the modules its event loop is suspended, because tests of other modules run loops of their own on this thread.
+One browser serves the tests of this folder that a process runs in a row: to start one costs a second of CPU, and the
+dashboard's files are cached in it. It ends before tests of other folders, which run event loops of their own on this
+thread, where Playwright's counts as running.
 """
 
 from __future__ import annotations
 
-import asyncio
-from asyncio.events import _set_running_loop
 from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -50,25 +48,14 @@ RULES = {
 }
 
 
-@pytest.fixture(scope="session")
-def launched() -> Iterator[Chrome]:
+@pytest.fixture(scope="package")
+def chrome() -> Iterator[Chrome]:
     path = chromium()
     if path is None:
         pytest.skip(HELP)
     expect.set_options(timeout=DEADLINE)
-    with sync_playwright() as playwright:
-        chrome = Chrome(playwright.chromium.launch(executable_path=path, args=ARGUMENTS), asyncio.get_running_loop())
-        _set_running_loop(None)
-        yield chrome
-        with chrome.loop_running():
-            chrome.browser.close()
-        _set_running_loop(chrome.loop)  # playwright ends it
-
-
-@pytest.fixture(scope="module")
-def chrome(launched: Chrome) -> Iterator[Chrome]:
-    with launched.loop_running():
-        yield launched
+    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=path, args=ARGUMENTS) as browser:
+        yield Chrome(browser)
 
 
 def make_bell(folder: Path) -> Workbell:
@@ -97,19 +84,9 @@ class Chrome:
     """A browser, and its contexts by what they are made with. A context keeps the files of the dashboard that it has
     loaded, so that not every test has them sent and compiled anew; sites that follow each other have the same port."""
 
-    def __init__(self, browser: Browser, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, browser: Browser) -> None:
         self.browser = browser
-        self.loop = loop  # playwright's
         self._contexts: dict[str, BrowserContext] = {}
-
-    @contextmanager
-    def loop_running(self) -> Iterator[None]:
-        """Playwright's loop counts as the one that runs on this thread."""
-        _set_running_loop(self.loop)
-        try:
-            yield
-        finally:
-            _set_running_loop(None)
 
     def context(self, name: str, **options: Any) -> BrowserContext:
         key = f"{name} {options}"
