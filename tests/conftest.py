@@ -37,6 +37,7 @@ from tests.support.order import put_in_order  # noqa: E402
 from tests.support.postgres import PostgresServer, RunningServer  # noqa: E402
 from tests.support.quick_files import use_memory  # noqa: E402
 from tests.support.recorder import Recorder  # noqa: E402
+from tests.support.shared_imports import import_share  # noqa: E402
 from workbell.app import open_store  # noqa: E402
 from workbell.model.clock import ManualClock  # noqa: E402
 from workbell.stores.port import Store  # noqa: E402
@@ -55,6 +56,15 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         server.remove()
     if FOLDER is not None:
         shutil.rmtree(FOLDER, ignore_errors=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    config = session.config
+    given = getattr(config, "workerinput", None)
+    if given is not None and config.args == config.getini("testpaths"):
+        number = int(given["workerid"].removeprefix("gw"))
+        import_share(number, given["workercount"], config.getini("norecursedirs"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
