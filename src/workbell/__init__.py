@@ -54,6 +54,7 @@ from workbell.errors import (
     TriggerNotFound,
     Unauthorized,
     UnknownJob,
+    UnknownMessage,
     UnknownProcessor,
     Untrusted,
     WaitTimeout,
@@ -67,6 +68,7 @@ from workbell.model.cancel_snooze import Cancel, Snooze, TryAgain
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event
 from workbell.model.execution import Execution, Invocation
+from workbell.model.one_shot import Answer, Consumed, ConsumedRun, Dispatched
 from workbell.model.pause import Pause
 from workbell.model.request import Request
 from workbell.model.retry import Retry
@@ -84,12 +86,16 @@ __all__ = [
     "Access",
     "AgentExists",
     "AgentNotFound",
+    "Answer",
     "Attempt",
     "Cancel",
     "Client",
+    "Consumed",
+    "ConsumedRun",
     "Context",
     "Cron",
     "DatabaseUnavailable",
+    "Dispatched",
     "DuplicateRun",
     "Endpoint",
     "EndpointNotFound",
@@ -140,6 +146,7 @@ __all__ = [
     "TryAgain",
     "Unauthorized",
     "UnknownJob",
+    "UnknownMessage",
     "UnknownProcessor",
     "Untrusted",
     "WaitTimeout",

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from workbell.agents.verbs import Agents
 from workbell.bulk.job import bulk_job
 from workbell.client.declaring import Declarations
+from workbell.client.delegate import delegate
 from workbell.client.local import LocalClient
+from workbell.engine.one_shot import OneShot
 from workbell.engine.role import Role
 from workbell.engine_host import EngineHost
 from workbell.errors import MissingPackage, SettingsError
@@ -76,6 +78,15 @@ class Workbell(LocalClient):
         self.host = host = EngineHost(runtime, lambda: self.settings, queue, self.engine, self._listen)
         runtime.hooks.post, runtime.hooks.describe = host.bus.send, self.engine.describe
         runtime.hooks.announce = None if queue is None else queue.announce
+        self.one_shot = OneShot(  # for Workbell's own layers
+            runtime,
+            lambda: self.settings,
+            queue,
+            self.engine,
+            isolated=host.isolated,
+            apart=host.apart,
+            engine_runs=lambda: host.running is not None,
+        )
         self._queue = queue
         self._mounted: list[Service] = []  # of the applications that `asgi` made
 
@@ -107,6 +118,12 @@ class Workbell(LocalClient):
         """Schedule and work here, until SIGTERM or SIGINT; a second one stops without waiting for handlers."""
         asyncio.run(self.host.serve(Role(queues, concurrency)))
 
+    # One round, without an engine
+    dispatch = delegate(OneShot.dispatch, "one_shot")
+    adispatch = delegate(OneShot.adispatch, "one_shot")
+    consume = delegate(OneShot.consume, "one_shot")
+    aconsume = delegate(OneShot.aconsume, "one_shot")
+
     # Serve
 
     def _listen(self, http: socket.socket) -> Listening:
@@ -117,7 +134,7 @@ class Workbell(LocalClient):
     def _service(self, *, auth: AuthHook | None = None, listen: str | None = None) -> Service:
         from workbell.http.service import Service
 
-        return Service(self, self.settings, self.host.bus, self.engine, auth=auth, listen=listen)
+        return Service(self, self.settings, self.host.bus, self.engine, self.one_shot, auth=auth, listen=listen)
 
     def asgi(self, *, auth: AuthHook | None = None) -> FastAPI:
         """The API and its page as an ASGI application, to be mounted in yours: `app.mount("/jobs", bell.asgi())`.

@@ -15,7 +15,7 @@ import msgspec
 
 from workbell.claims.claiming import SURVEY_VALID, FairClaims
 from workbell.engine.engine import Engine
-from workbell.engine.handler_processes.entry import entry
+from workbell.engine.handler_processes.entry import Entry, entry
 from workbell.engine.role import Role
 from workbell.errors import WorkbellError
 from workbell.job_files.job_folder import JobFolder
@@ -67,6 +67,16 @@ class EngineHost:
         self._thread: threading.Thread | None = None  # of the event loop that the engine runs on
         self._end_run: Callable[[], object] = nothing
         self._end_log: Callable[[], object] = nothing
+
+    # For executors
+
+    def isolated(self) -> Entry:
+        """Entry of a process that executes handlers of this Workbell."""
+        return entry(self._settings(), self._folder.folder, self.recipe)
+
+    def apart(self) -> bool:
+        """Whether suspects can have a process of their own: a recipe makes the same Workbell there."""
+        return self.recipe is not None and self._settings().url != "memory://"
 
     # Run
 
@@ -184,9 +194,8 @@ class EngineHost:
             loop,
             role=role,
             declare_again=self._folder.declare_again,
-            isolated=lambda: entry(self._settings(), self._folder.folder, self.recipe),
-            # A recipe makes the same Workbell in another process.
-            apart=self.recipe is not None and settings.url != "memory://",
+            isolated=self.isolated,
+            apart=self.apart(),
         )
         if not role.schedules and settings.connections is None:
             store.limit_connections(FOR_WORKER)

@@ -86,6 +86,10 @@ class WaitTimeout(WorkbellError):
     exit_code = 3
 
 
+class UnknownMessage(WorkbellError):
+    """A message of a queue cannot be read, or is of another version."""
+
+
 class LeaseLost(WorkbellError):
     """Another worker holds the run now; nothing this one writes about it is accepted."""
 

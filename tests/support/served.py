@@ -120,7 +120,7 @@ def served(bell: Workbell) -> Iterator[Served]:
     thread.start()
 
     async def start() -> Listening:
-        service = Service(bell, bell.settings, bell.host.bus, bell.engine, listen="127.0.0.1")
+        service = Service(bell, bell.settings, bell.host.bus, bell.engine, bell.one_shot, listen="127.0.0.1")
         listening = Listening(service, bind(bell.settings))
         await listening.start()
         return listening

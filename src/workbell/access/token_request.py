@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from workbell.access.secret_text import without_tokens
 from workbell.errors import InvalidOption
-from workbell.model.access import EVERY_TENANT, REDEEMED, Scope, TokenKind, scopes_of
+from workbell.model.access import ALONE, EVERY_TENANT, REDEEMED, ROUNDS, Scope, TokenKind, scopes_of
 from workbell.model.clock import aware, span
 from workbell.model.job import name as usable_name
 from workbell.model.run_settings import read_user
@@ -29,8 +29,9 @@ def checked_scopes(words: Iterable[str], user_id: UserId | None, kind: TokenKind
     if isinstance(words, str):
         raise InvalidOption(f'scopes: give a list, such as ["{words[:20]}"].')
     scopes = scopes_of(words)
-    if Scope.AGENT in scopes and len(scopes) > 1:
-        raise InvalidOption("scopes: `agent` cannot be combined with others; make a token for each.")
+    alone = [scope for scope in scopes if scope in ALONE]
+    if alone and len(scopes) > 1 and not ROUNDS.issuperset(scopes):
+        raise InvalidOption(f"scopes: `{alone[0]}` cannot be combined with others; make a token for each.")
     if not scopes and user_id is None and kind not in REDEEMED:
         raise InvalidOption(
             f"scopes: give at least one of {', '.join(Scope)}; or a user_id, for a token that reads no more than "

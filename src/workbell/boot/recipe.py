@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -29,6 +30,7 @@ def make(recipe: Recipe) -> Workbell:
     """Make the app's Workbell; one for the job files alone if there is no app."""
     bell = _make(recipe)
     bell.host.recipe = recipe
+    bell.one_shot.start = partial(load_jobs, bell, recipe.folder)
     return bell
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from workbell.claims.fairness import FairShares, TenantSample, interleave
 from workbell.claims.lane_choice import choose_lanes
@@ -34,6 +34,20 @@ class Claimant(NamedTuple):
     lease: timedelta
     serves: Callable[[Lane], bool]
     limits: Callable[[Lane], Sequence[Limit]] = no_limits
+
+
+class Claims(Protocol):
+    """A way to claim: by the fair choice, or chosen runs."""
+
+    @property
+    def free_at(self) -> datetime | None:
+        """When the earliest run may start that a rate delayed at the last claim; None: no rate delayed one."""
+
+    def claim(self, claimant: Claimant, limit: int, now: datetime, slots: int | None = None) -> list[Run]:
+        """Up to `limit` runs, each claimed in the store under a lease; in the order to be worked on.
+
+        Of limited jobs no more than `slots`, if given: a claimed run that waits here would block its limit for others.
+        """
 
 
 class FairClaims:

@@ -19,6 +19,8 @@ COMMANDS = {
     "start": "Run this folder's jobs as a service: the API, a scheduler and workers, supervised.",
     "server": "Serve the API and schedule, without workers: beside `workbell worker`, here or elsewhere.",
     "worker": "Run worker processes beside a `workbell start`, here or on another machine.",
+    "dispatch": "Do one round of due schedules, events, retries and lost workers, and return: for cron.",
+    "consume": "Execute queued runs here until none is left, and return: for cron. With ids: just these runs.",
     "agent": "Work here for a server on another machine, over HTTP: take the runs that target this agent.",
     "agents": "Pair, see, label, switch off and remove the agents on other machines.",
     "check": "List every problem of every job file, and of the app.",

@@ -75,6 +75,20 @@ class CleanHistory:
         self._end(state.succeed(self._run, now, result=result, keep=self._retention))
         return 0
 
+    def once(self, batches: int) -> int:
+        """Clean now if it is due, some batches at most; how many rows were removed. For a process that does not last.
+
+        What is left is handed back, and the next call, or a scheduler, goes on with it.
+        """
+        clock = self._store.clock
+        self._next_check_at = clock.now()
+        for _ in range(batches):
+            self.step(clock.now())
+            if self._run is None:
+                break
+        self.hand_back(clock.now())
+        return self._removed.total()
+
     @property
     def _retention(self) -> timedelta:
         """Retention of its own runs: about `MOST_RUNS`, however often it runs, so that they do not fill the history."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from workbell.claims.claiming import Claimant, FairClaims
+from workbell.claims.claiming import Claimant, Claims
 from workbell.engine.finish import Finish
 from workbell.engine.hand_back import paused
 from workbell.engine.held_runs import HeldRuns
@@ -42,7 +42,7 @@ class Consume:
         self,
         store: Store,
         booking: Booking,
-        claims: FairClaims,
+        claims: Claims,
         registry: Registry,
         claimant: Claimant,
         held: HeldRuns,

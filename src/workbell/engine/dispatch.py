@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from workbell.engine.duty import Pacing
+from workbell.engine.duty import Batch, Pacing
 from workbell.model.run import Run
 from workbell.stores.port import Store
 
@@ -32,11 +32,8 @@ class Dispatch:
             return left
         due = self._store.runs.next_due()  # a read first: writing would take the write lock for nothing
         if due is not None and due <= now:
-            moved = self._store.runs.dispatch(now, BATCH)
-            log.debug("%d runs are due and queued", len(moved))
-            if moved:
+            if self._queue(now, BATCH).done:
                 self._pause = SHORTEST
-                self._announce(self._found(moved))
                 self._pacing.again()
                 return 0
             # Another transaction has them locked: it is queueing them, or it replaces them and may still roll back.
@@ -46,6 +43,19 @@ class Dispatch:
         at = now + self._pacing.poll if due is None else min(due, now + self._pacing.poll)
         self._pacing.again(at)
         return max((at - now).total_seconds(), 0.001)
+
+    def queue_due(self, now: datetime, limit: int | None = None) -> Batch:
+        """Queue up to `limit` due runs."""
+        limit = limit or BATCH
+        due = self._store.runs.next_due()
+        return self._queue(now, limit) if due is not None and due <= now else Batch(0, False)
+
+    def _queue(self, now: datetime, limit: int) -> Batch:
+        moved = self._store.runs.dispatch(now, limit)
+        log.debug("%d runs are due and queued", len(moved))
+        if moved:
+            self._announce(self._found(moved))
+        return Batch(len(moved), len(moved) >= limit)
 
     def _found(self, ids: Sequence[str]) -> Iterator[Run]:
         """Runs that were queued, read only if the announcer needs them."""

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from workbell.errors import StoreUnavailable
 from workbell.model.clock import Clock
@@ -20,6 +21,16 @@ Step = Callable[[datetime], float | None]
 
 SHORTEST, LONGEST = 0.1, 3.0  # seconds until a step that failed is tried again: twice as long each time
 JOIN_WAIT = 20.0  # seconds for the steps under way to end, at a stop
+
+
+class Batch(NamedTuple):
+    """One batch of a duty: how much of it was ours. True while more may follow."""
+
+    done: int
+    more: bool
+
+    def __bool__(self) -> bool:
+        return self.more
 
 
 class Waker:

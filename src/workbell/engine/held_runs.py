@@ -110,6 +110,7 @@ class HeldRuns:
         self._drained = drained
         for waker in self._on_drain:
             waker.wake()
+        self.notify()
 
     def is_drained(self) -> bool:
         return self._drained

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from workbell.engine.duty import Pacing
+from workbell.engine.duty import Batch, Pacing
 from workbell.engine.locked_rows import PassedOver
 from workbell.engine.terms import find_terms, this_process
 from workbell.errors import StoreError, StoreUnavailable
@@ -64,13 +64,14 @@ class MatchEvents:
         self._pacing.again(at)
         return (at - now).total_seconds()
 
-    def fan_out_waiting(self, now: datetime) -> bool:
-        """Fan out a batch; return whether we wrote any of it, or more may follow."""
+    def fan_out_waiting(self, now: datetime, limit: int | None = None) -> Batch:
+        """Fan out up to `limit` events; more may follow if we wrote any."""
+        limit = limit or BATCH
         passed = set(self._passed.at(now))
-        found = self._store.events.waiting(BATCH + len(passed))
-        waiting = [event for event in found if event.id not in passed][:BATCH]
+        found = self._store.events.waiting(limit + len(passed))
+        waiting = [event for event in found if event.id not in passed][:limit]
         if not waiting:
-            return False
+            return Batch(0, False)
         subscriptions = self._subscriptions.current()  # after the events: see there
         destinations: dict[str, Destination] = {}
         maker = self._maker()
@@ -94,7 +95,7 @@ class MatchEvents:
         left = [event.id for event in waiting if event.id not in taken]
         self._passed.add([event_id for event_id in left if event_id not in self._refused], now)
         self._passed.add([event_id for event_id in left if event_id in self._refused], now, longest=True)
-        return bool(taken) or len(waiting) == BATCH
+        return Batch(len(taken), bool(taken) or len(waiting) == limit)
 
     def _write(self, part: Sequence[FannedOut], now: datetime) -> set[str]:
         try:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from workbell.engine.duty import Pacing
+from workbell.engine.duty import Batch, Pacing
 from workbell.engine.locked_rows import PassedOver
 from workbell.engine.terms import find_terms, this_process
 from workbell.errors import JobsError, StoreError, StoreUnavailable
@@ -90,13 +90,14 @@ class Materialise:
         # All at once: workers that begin with the first of them would be in the way of the rest.
         return bool(self._write(prepared.due, prepared.changes, now))
 
-    def fire_due(self, now: datetime) -> bool:
-        """Fire a batch of due ticks; return whether we fired any of it, or more may follow."""
-        due = self._due(now, BATCH, now)
+    def fire_due(self, now: datetime, limit: int | None = None) -> Batch:
+        """Fire due ticks, of up to `limit` schedules; more may follow if we fired any."""
+        limit = limit or BATCH
+        due = self._due(now, limit, now)
         written = self._write(due, self._decide_all(due, now), now)
         left = [one.schedule for one in due if one.schedule.id not in written]
         self._passed.add([(schedule.id, schedule.version) for schedule in left], now)
-        return bool(written) or len(due) == BATCH
+        return Batch(len(written), bool(written) or len(due) == limit)
 
     def _wait(self, now: datetime) -> float:
         """Nothing is due, or others have it locked. Shortly before the next tick, prepare it."""

@@ -7,7 +7,6 @@ end.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import threading
@@ -18,6 +17,7 @@ from workbell.engine.duty import Waker
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.model.clock import Clock
 from workbell.model.log_line import LogLine
+from workbell.process.event_loop import is_in_a_loop
 from workbell.stores.port import Held, Store
 
 log = logging.getLogger("workbell.engine")
@@ -74,7 +74,7 @@ class ProgressAndLogs:
                 return False
             progress.text = text
             is_due = progress.due <= self._clock.monotonic()
-        if is_due and not _on_event_loop():
+        if is_due and not is_in_a_loop():
             with contextlib.suppress(StoreUnavailable):  # then the duty tries again
                 self._write_progress(held, progress)
         self._stir()
@@ -176,11 +176,3 @@ class ProgressAndLogs:
             if left_out:
                 log.warning("%d log lines of runs are left out: more came than could be written", left_out)
             return len(batch)
-
-
-def _on_event_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

@@ -6,10 +6,13 @@ renewal crosses the decision. Locked rows are left for the next sweep, and holds
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
-from workbell.engine.lease_watch import LeaseWatch
+from workbell.engine.duty import Batch
+from workbell.engine.lease_watch import MISSED_WHEN_TAKEN, LeaseWatch
+from workbell.engine.renew import pace_of
 from workbell.model import state
 from workbell.model.run import Run, Status
 from workbell.model.state import Transition
@@ -27,31 +30,43 @@ class Recover:
         announce: Callable[[Iterable[Run]], None],
         sweep: float,
         lease: timedelta | None = None,
+        sure: float = 0.0,
     ) -> None:
-        """Without `lease`, leases end by the wall clock alone: for the test kit, where nobody sets the clock."""
+        """Without `lease`, leases end by the store's clock: for one round, which cannot watch them for long.
+
+        `sure` is how many seconds such a lease must then stay as it is: a living holder renews it, whoever set a clock.
+        """
         self._store = store
         self._booking = booking
         self._announce = announce
         self._sweep = sweep
+        self._sure = sure
         self._watch = None if lease is None else LeaseWatch(lease)
 
     def step(self, now: datetime) -> float:
+        return 0 if self.take_over(now) else self._pause()
+
+    def take_over(self, now: datetime, limit: int | None = None) -> Batch:
+        """Move up to `limit` runs whose lease has ended, or that have expired."""
+        limit = limit or BATCH
         # Not together: the end of one that expired frees its key, for which a caller's transaction may let it wait.
-        lapsed = self._take_over(now) or self._store.runs.expired(now, BATCH)
+        lapsed = self._take_over(now, limit) or self._store.runs.expired(now, limit)
         written = self._booking.book([(run, self._decide(run, now)) for run in lapsed], lost=True)
         if written:
             self._announce(change.after(run) for run, change in written)
-        return 0 if len(lapsed) >= BATCH and written else self._pause()
+        return Batch(len(written), len(lapsed) >= limit and bool(written))
 
-    def _take_over(self, now: datetime) -> list[Run]:
+    def _take_over(self, now: datetime, limit: int) -> list[Run]:
         if self._watch is None:
             ended = self._store.runs.leases(now)
+            if ended and self._sure:
+                time.sleep(self._sure)  # what is renewed meanwhile is not as it was seen, and cannot be taken over
         else:
             clock = self._store.clock
             asked = clock.monotonic()
             found = self._store.runs.leases(*self._watch.bounds(now))
             ended = self._watch.ended(found, now, asked, clock.monotonic())
-        return self._store.runs.take_over(ended, BATCH) if ended else []
+        return self._store.runs.take_over(ended, limit) if ended else []
 
     def _pause(self) -> float:
         """Until the next sweep, or until a lease that is watched may have ended."""
@@ -64,3 +79,8 @@ class Recover:
         if run.status is Status.RUNNING:
             return state.lose(run, now, keep=keep)
         return state.cancel(run, now, reason="expired", keep=keep)
+
+
+def sure_after(lease: timedelta) -> float:
+    """Seconds in which a living holder of a lease renews it: see `sure`."""
+    return MISSED_WHEN_TAKEN * pace_of(lease)

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 
-from workbell.claims.claiming import Claimant, FairClaims
+from workbell.claims.claiming import Claimant, Claims
 from workbell.engine.consume import Consume, limits, serves
 from workbell.engine.duty import Duty, DutyThread, Waker
 from workbell.engine.execute import Contexts
@@ -39,7 +39,7 @@ class WorkerHalf:
     def __init__(
         self,
         runtime: Runtime,
-        claims: FairClaims,
+        claims: Claims,
         queue: GuardedQueue | None,
         settings: Settings,
         role: Role,

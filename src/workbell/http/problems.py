@@ -52,6 +52,7 @@ STATUS: Mapping[type[errors.WorkbellError], int] = {
     errors.InvalidPayload: 422,
     errors.InvalidOption: 422,
     errors.InvalidEvent: 422,
+    errors.UnknownMessage: 422,
     errors.EndpointRefused: 422,
     errors.WorkbellError: 400,
 }

@@ -11,6 +11,7 @@ from starlette.requests import HTTPConnection, Request
 
 from workbell.agents.long_polls import LongPolls
 from workbell.client.local import LocalClient
+from workbell.engine.one_shot import OneShot
 from workbell.errors import Forbidden, InvalidOption, NotFound, TooMany, Unauthorized
 from workbell.http.call import KNOWN, ApiCall
 from workbell.http.doctor_checks import Doctor
@@ -60,6 +61,7 @@ class Service:
         settings: Settings,
         bus: Bus,
         jobs: JobFolder,
+        one_shot: OneShot,
         *,
         auth: AuthHook | None = None,
         listen: str | None = None,
@@ -68,6 +70,7 @@ class Service:
         self.settings = settings
         self.bus = bus
         self.jobs = jobs
+        self.one_shot = one_shot
         self.auth = auth
         self._for_all = settings.http_auth == "none" and auth is None  # whom a hook does not know needs a token
         self.hosts = allowed_hosts(listen, settings.http_hosts)

@@ -23,6 +23,8 @@ class Scope(StrEnum):
     OPERATE = "operate"  # cancel, retry, pause; change schedules, triggers and webhooks
     ADMIN = "admin"  # tokens, tenants, agents, the audit log
     AGENT = "agent"  # work as an agent, and nothing else
+    DISPATCH = "dispatch"  # have the server do a round of dispatch, and nothing else
+    CONSUME = "consume"  # have the server work on queued runs, and nothing else
 
 
 INCLUDED = {
@@ -31,7 +33,11 @@ INCLUDED = {
     Scope.OPERATE: frozenset({Scope.OPERATE, Scope.ENQUEUE, Scope.READ}),
     Scope.ADMIN: frozenset({Scope.ADMIN, Scope.OPERATE, Scope.ENQUEUE, Scope.READ}),
     Scope.AGENT: frozenset({Scope.AGENT}),
+    Scope.DISPATCH: frozenset({Scope.DISPATCH}),
+    Scope.CONSUME: frozenset({Scope.CONSUME}),
 }
+ROUNDS = frozenset({Scope.DISPATCH, Scope.CONSUME})  # of cron triggers and queues; one token may have both
+ALONE = ROUNDS | {Scope.AGENT}  # of programs: no other scope includes them, or goes with them
 
 
 class TokenKind(StrEnum):

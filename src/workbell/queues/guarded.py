@@ -29,13 +29,23 @@ class GuardedQueue:
         self._silent_until: dict[str, float] = {}
         self._interrupted = threading.Event()
 
-    def announce(self, runs: Iterable[Run]) -> None:
-        """Send those of these runs that a worker can take now."""
-        self.send([Sent(run.id, run.queue) for run in runs if run.status is Status.QUEUED and run.lane.target is None])
+    def announce(self, runs: Iterable[Run]) -> int:
+        """Send those of these runs that a worker can take now; how many that were."""
+        able = [Sent(run.id, run.queue) for run in runs if run.status is Status.QUEUED and run.lane.target is None]
+        return len(able) if self._is_sent(able) else 0
 
     def send(self, sent: Sequence[Sent]) -> None:
-        if sent and self._left("send") <= 0:
-            self._try("send", lambda: self._queue.send(sent), None)
+        self._is_sent(sent)
+
+    def _is_sent(self, sent: Sequence[Sent]) -> bool:
+        if not sent or self._left("send") > 0:
+            return False
+
+        def send() -> bool:
+            self._queue.send(sent)
+            return True
+
+        return self._try("send", send, False)
 
     def receive(self, most: int, wait: float, queues: Sequence[str] | None) -> list[Permit]:
         left = self._left("receive")

@@ -1,16 +1,21 @@
-"""Queue message outside the store, as JSON: `{"version": 1, "run": "0198…"}`. Without a version it is 1."""
+"""Queue message outside the store, as JSON: `{"version": 1, "run": "0198…"}`. Without a version it is 1.
+
+The message of Kumofire Jobs, `{"version": 1, "kumofireJobRunId": "01J…"}`, is read as well: what is in its queue when
+its jobs move to Workbell is still executed.
+"""
 
 from __future__ import annotations
 
 import msgspec
 
-from workbell.errors import WorkbellError
+from workbell.errors import UnknownMessage
 
 VERSION = 1
 
 
 class Message(msgspec.Struct, frozen=True):
-    run: str
+    run: str | None = None
+    kumofire_run: str | None = msgspec.field(default=None, name="kumofireJobRunId")
     version: int = VERSION
 
 
@@ -22,14 +27,26 @@ def decode(text: str | bytes) -> str:
     """The id of the run that a message announces."""
     try:
         message = msgspec.json.decode(text, type=Message)
-    except msgspec.DecodeError as error:
-        raise WorkbellError(
-            f"A message of the queue cannot be read: {error}; remove what others have sent there, and give Workbell a "
-            "queue of its own."
-        ) from error
-    if message.version != VERSION:
-        raise WorkbellError(
-            f"A message of the queue has version {message.version}, and this Workbell reads {VERSION}; update Workbell "
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _unreadable(str(error)) from error
+    check_version(message.version)
+    run = message.run or message.kumofire_run
+    if run is None:
+        raise _unreadable("it names no `run`")
+    return run
+
+
+def check_version(version: int) -> None:
+    """Refuse a message of a version that is not known here."""
+    if version != VERSION:
+        raise UnknownMessage(
+            f"A message of the queue has version {version}, and this Workbell reads {VERSION}; update Workbell "
             "on this machine."
         )
-    return message.run
+
+
+def _unreadable(why: str) -> UnknownMessage:
+    return UnknownMessage(
+        f"A message of the queue cannot be read: {why}; remove what others have sent there, and give Workbell a "
+        "queue of its own."
+    )

@@ -62,8 +62,10 @@ def get(where: str, read: Callable[[bytes], T], *, patience: float = 0.0, **quer
     return RemoteCall(method="GET", path=where, read=read, query=query, patience=patience)
 
 
-def post(where: str, read: Callable[[bytes], T], body: Any = None, **query: Any) -> RemoteCall[T]:
-    return RemoteCall(method="POST", path=where, read=read, body=body, query=query)
+def post(
+    where: str, read: Callable[[bytes], T], body: Any = None, *, patience: float = 0.0, **query: Any
+) -> RemoteCall[T]:
+    return RemoteCall(method="POST", path=where, read=read, body=body, query=query, patience=patience)
 
 
 def delete(where: str) -> RemoteCall[None]:

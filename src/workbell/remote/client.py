@@ -23,6 +23,7 @@ from workbell.remote.executions import RemoteExecuting
 from workbell.remote.notifications import RemoteNotifications
 from workbell.remote.options import RemoteRequest, pages, request
 from workbell.remote.pauses import RemotePausing
+from workbell.remote.rounds import RemoteRounds
 from workbell.remote.schedules import RemoteSchedules
 from workbell.remote.transport import ServiceTransport
 from workbell.remote.triggers import RemoteTriggers
@@ -36,7 +37,7 @@ CONNECT, READ = 5.0, 30.0
 Requested = RemoteRequest | tuple[str, dict[str, Any]]
 
 
-class Client(RemoteSteering, RemotePausing, RemoteEmitting, RemoteExecuting):
+class Client(RemoteSteering, RemotePausing, RemoteEmitting, RemoteExecuting, RemoteRounds):
     """The verbs of Workbell over HTTP: `client = Client("https://workbell.example.com", token)`.
 
     For one tenant: the token's own, or with a token of all tenants the one that is named. What is asked for and not
@@ -176,5 +177,5 @@ def _enqueue_many(asked: Sequence[RemoteRequest], tenant: str | None) -> Plan[li
     return runs
 
 
-def _tenant(asked: RemoteRequest) -> dict[str, str]:
+def _tenant(asked: RemoteRequest) -> dict[str, Any]:
     return {} if asked.tenant is None else {"tenant": asked.tenant}

@@ -220,6 +220,12 @@ class RunsPort(Protocol):
     ) -> builtins.list[Run]:
         """Runs not started yet: of a tag, or all that belong to a server process (`accepted_by`)."""
 
+    def queued_before(self, time: datetime, limit: int) -> builtins.list[Run]:
+        """Runs that have been queued since before a time, for workers (no target), in lanes that are not paused.
+
+        Of more than `limit` any: the same ones must not be in the way of the others each time.
+        """
+
     def held_by(self, worker: str) -> builtins.list[Run]:
         """Running runs that this worker holds according to the store."""
 

@@ -18,11 +18,9 @@ from workbell.app import Workbell
 from workbell.claims.claiming import Claimant, FairClaims
 from workbell.client.local import LocalClient
 from workbell.engine.consume import limits, serves
+from workbell.engine.due_round import DueRound
 from workbell.engine.execute import call_async, call_plain, unbooked
-from workbell.engine.match_events import MatchEvents
-from workbell.engine.materialise import Materialise
 from workbell.engine.progress_and_logs import ProgressAndLogs
-from workbell.engine.recover import Recover
 from workbell.engine.work import Work
 from workbell.errors import UnknownJob, WorkbellError
 from workbell.handlers.context import Context
@@ -32,6 +30,7 @@ from workbell.model.limit import Limit
 from workbell.model.outcome import Outcome, Raised, decide
 from workbell.model.run import Run
 from workbell.model.state import Transition
+from workbell.process.event_loop import is_in_a_loop
 from workbell.runs.job_services import RuntimeServices
 from workbell.settings import Settings
 
@@ -47,19 +46,11 @@ def drain(bell: LocalClient, *, until_idle: bool = True, raise_errors: bool = Fa
     handler, once it is booked, as if the handler had been called directly.
     """
     # Not while a RuntimeError of `get_running_loop` is handled: it would be the context of what handlers raise.
-    if not _is_in_a_loop():
+    if not is_in_a_loop():
         return _drain(bell, until_idle, raise_errors)
     # Called from async code: its event loop cannot run another one inside it, so a thread stands in.
     with ThreadPoolExecutor(1, thread_name_prefix="workbell-drain") as thread:
         return thread.submit(_drain, bell, until_idle, raise_errors).result()
-
-
-def _is_in_a_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def _drain(bell: LocalClient, until_idle: bool, raise_errors: bool) -> list[Run]:
@@ -100,13 +91,7 @@ class _Drainer:
         self._claims = FairClaims(bell.store, claims_per_survey=1)
         settings: Settings = getattr(bell, "settings", None) or Settings()
         self._claimant = Claimant("drain", settings.lease_span, serves(bell.registry, None), limits(bell.registry))
-        self._recover = Recover(bell.store, bell.runtime.booking, lambda _runs: None, settings.sweep)
-        self._materialise = Materialise(
-            bell.store, bell.registry, lambda _runs: None, settings.poll, bell.runtime.publisher
-        )
-        self._match = MatchEvents(
-            bell.store, bell.registry, bell.runtime.subscriptions, lambda _runs: None, settings.poll
-        )
+        self._due = DueRound(bell.runtime, settings, lambda _runs: None)
         self._reports = ProgressAndLogs(bell.store, bell.store.clock)
         self._random = Random(0)
 
@@ -126,15 +111,7 @@ class _Drainer:
     def _prepare(self) -> datetime:
         """Bring everything that is due now into its line."""
         now = self._store.clock.now()
-        self._bell.runtime.publisher.poll()
-        while self._recover.step(now) == 0:
-            pass  # more than a batch was lost or has expired
-        while self._materialise.fire_due(now):
-            pass  # a schedule has other ticks, or a batch was full
-        while self._match.fan_out_waiting(now):
-            pass  # what they start may emit more, which the next round finds
-        while len(self._store.runs.dispatch(now, BATCH)) >= BATCH:
-            pass
+        self._due.take(now)  # what handlers emit on the way is found by the next round
         return now
 
     def execute_all(self, runs: Sequence[Run]) -> list[Run]:

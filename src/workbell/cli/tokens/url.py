@@ -9,7 +9,7 @@ from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.project import missing_file, open_project, store_options, store_url
 from workbell.errors import ServiceUnavailable
-from workbell.model.access import EVERY_TENANT, Scope
+from workbell.model.access import ALONE, EVERY_TENANT, Scope
 from workbell.settings import safe_url
 
 
@@ -20,7 +20,7 @@ from workbell.settings import safe_url
 @click.option(
     "--scope",
     "scopes",
-    type=click.Choice([scope.value for scope in Scope if scope is not Scope.AGENT]),
+    type=click.Choice([scope.value for scope in Scope if scope not in ALONE]),
     multiple=True,
     help="What the reader may do; may be repeated. Otherwise: admin.",
 )

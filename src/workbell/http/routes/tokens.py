@@ -16,7 +16,7 @@ from workbell.http.idempotency import MadeOnce, answer_secret
 from workbell.http.routing import IDEMPOTENCY_KEY, Routes
 from workbell.http.schemas.base import Limit, ListPage
 from workbell.http.schemas.tokens import MadeToken, SelfShown, TokenBody, TokenShown
-from workbell.model.access import EVERY_TENANT, Scope, Token
+from workbell.model.access import EVERY_TENANT, ROUNDS, Scope, Token
 
 routes = Routes("tokens")
 
@@ -45,6 +45,12 @@ async def create(request: Request, asked: TokenBody) -> Response:
     return await answer_secret(call, make)  # not `creates=True`: what is stored with the key must not hold the text
 
 
+HINTS = {
+    Scope.AGENT: "; an agent gets its token by pairing",
+    **dict.fromkeys(ROUNDS, "; who runs the service makes it with `workbell tokens create`"),
+}
+
+
 def _check(call: ApiCall, asked: TokenBody) -> None:
     """Refuse scopes and tenants that the caller does not have."""
     access = call.access
@@ -52,7 +58,7 @@ def _check(call: ApiCall, asked: TokenBody) -> None:
         raise Forbidden("Only a token of all tenants may make another one for all.")
     for scope in asked.scopes:
         if not access.may(scope):
-            hint = "; an agent gets its token by pairing" if scope is Scope.AGENT else ""
+            hint = HINTS.get(scope, "")
             raise Forbidden(f"{access.actor} does not have the scope {scope!s}, and cannot grant it{hint}.")
 
 

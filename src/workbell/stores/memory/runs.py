@@ -6,6 +6,7 @@ import builtins
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from random import sample
 from typing import Any
 
 import msgspec
@@ -271,6 +272,10 @@ class MemoryRuns:
             for run in self._in(*PENDING)
             if tenant in (None, run.tenant) and (run.accepted_by is not None if accepted else run.tag == tag)
         ]
+
+    def queued_before(self, time: datetime, limit: int) -> builtins.list[Run]:
+        waiting = [run for run in self._in(Status.QUEUED) if run.updated_at < time and run.lane.target is None]
+        return sample(waiting, min(limit, len(waiting)))
 
     def held_by(self, worker: str) -> builtins.list[Run]:
         return [run for run in self._in(Status.RUNNING) if run.worker == worker]

@@ -158,6 +158,9 @@ class StoredRuns:
         found = self._lanes.query("pending_accepted") if accepted else self._lanes.query("pending_of_tag", tag=tag)
         return [run for run in found if tenant is None or run.tenant == tenant]
 
+    def queued_before(self, time: datetime, limit: int) -> builtins.list[Run]:
+        return self._lanes.query("queued_before", time=time, limit=limit)
+
     def held_by(self, worker: str) -> builtins.list[Run]:
         return self._lanes.query("held_by", worker=worker)
 

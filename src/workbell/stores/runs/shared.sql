@@ -65,6 +65,12 @@ WHERE id IN (SELECT q.id FROM workbell_runs q WHERE q.id {among ids uuid} AND q.
 AND status = :from_status
 RETURNING {returning}
 
+-- queued_before: runs that workers could have taken for a while; any of them, in no order
+SELECT {live} FROM workbell_runs r JOIN workbell_lanes l ON l.id = r.lane
+WHERE r.status = 'queued' AND r.updated_at < :time AND l.target IS NULL AND NOT EXISTS (SELECT 1 FROM workbell_pauses p
+    WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job))
+ORDER BY random() LIMIT :limit
+
 -- held_by: running runs of one worker
 SELECT {live} FROM workbell_runs r WHERE r.status = 'running' AND r.worker = :worker
 

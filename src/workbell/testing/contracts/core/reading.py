@@ -38,6 +38,16 @@ class ReadingContract:
         )
         assert sorted(ids(store.runs.pending(accepted=True))) == sorted([queued.id, delayed.id])
 
+    def test_runs_that_were_queued_long_ago(self, store: CoreStore) -> None:
+        """D11."""
+        claimed(store)
+        old, other, _young, _delayed, _aimed = add(
+            store, request(), request(tenant="b"), request(at=5), request(delay=1), request(target="agent/x")
+        )
+        assert sorted(ids(store.runs.queued_before(after(5), 10))) == sorted([old.id, other.id])
+        assert len(store.runs.queued_before(after(5), 1)) == 1
+        assert store.runs.queued_before(after(0), 10) == []
+
     def test_jobs_are_kept_by_name(self, store: CoreStore) -> None:
         """D2, C1."""
         full = job(

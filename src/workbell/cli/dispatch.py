@@ -1,0 +1,33 @@
+"""`workbell dispatch`: one round of what is due, for cron and other triggers."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from workbell.cli.bell import load_bell
+from workbell.cli.output import print_json
+from workbell.cli.project import app_option, json_option, open_project, url_option
+from workbell.engine.one_shot import LIMIT, MOST
+
+
+@click.command(help="Do one round of due schedules, events, retries and lost workers, and return: for cron.")
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(1, MOST),
+    default=LIMIT,
+    show_default=True,
+    help="How much of each kind at the most.",
+)
+@app_option
+@url_option
+@json_option
+def dispatch(limit: int, app: str | None, url: str | None, as_json: bool) -> None:
+    with load_bell(open_project(app=app, url=url), url) as bell:
+        done = msgspec.structs.asdict(bell.dispatch(limit=limit))
+    if as_json:
+        print_json(done)
+        return
+    told = ", ".join(f"{count} {word.replace('_', ' ')}" for word, count in done.items() if count)
+    click.echo(told or "Nothing was due.")
