@@ -82,6 +82,7 @@ from workbell.model.event_subscribers import EventSubscriber, Matched
 from workbell.model.execution import Execution, Invocation
 from workbell.model.log_line import LogLine
 from workbell.model.notification import Notification
+from workbell.model.one_shot import Consumed, ConsumedRun, Dispatched
 from workbell.model.pause import Pause
 from workbell.model.run import PUBLIC_FIELDS, AttemptStatus
 from workbell.model.schedule import OPTION_FIELDS, TickOutcome
@@ -176,6 +177,9 @@ def page() -> str:
         *_run(),
         *_words("A log line: what `bell.logs` gives", LogLine, "LOG_LINE", LOG_LINE),
         *_words("A pause", Pause, "PAUSE", PAUSE),
+        *_struct("A round of dispatch: what `bell.dispatch` gives", Dispatched),
+        *_struct("A round of work: what `bell.consume` gives", Consumed),
+        *_struct("A run of a round of work", ConsumedRun),
         *_words("A worker", Worker, "WORKER", WORKER),
         *_tuple("A worker as it is seen: what `bell.workers()` gives", SeenWorker),
         *_settings(),

@@ -106,6 +106,7 @@ BODIES: Mapping[tuple[str, str], Any] = {
     ("PATCH", "/agents/{name}"): {"labels": ["x"]},
     ("POST", "/tokens"): {"name": "x", "scopes": ["read"]},
     ("PUT", "/tenants/{name}"): {"weight": 2},
+    ("POST", "/consume"): {"runs": []},
     ("POST", "/notifications"): {"user_id": 7, "data": 1},
     ("POST", "/notifications/read"): {"all": True},
     ("POST", "/triggers"): {"name": "more", "event_pattern": "a", "processor_name": "count"},

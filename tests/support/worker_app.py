@@ -1,7 +1,8 @@
 """An application to be killed, stopped and restarted by the tests: workers, enqueuers and writers as processes.
 
-Run with `python -m`, from the folder that holds the test packages: `worker`, or `enqueue` with how many. The store
-comes from WORKBELL_URL, the recording goes to RECORDING, gates are files in the folder GATES. A worker notes when it is
+Run with `python -m`, from the folder that holds the test packages: `worker`; `enqueue` with how many; `consume` with
+ids, or without; `dispatch` with how often. The last two wait for the gate `go`. The store comes from WORKBELL_URL, the
+recording goes to RECORDING, gates are files in the folder GATES. A worker notes when it is
 ready, and when it has ended by itself. TIDY says after how many seconds it measures the time again.
 """
 
@@ -16,6 +17,8 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from workbell import Context, Retry, Workbell
 from workbell.engine import housekeeping
@@ -120,6 +123,12 @@ def die_with_parent() -> None:
             sys.exit(1)
 
 
+def _await_go(recorder: Recorder) -> None:
+    recorder.note("ready")
+    while not (Path(os.environ["GATES"]) / "go").exists():
+        time.sleep(GATE_PACE)
+
+
 def main(role: str, *arguments: str) -> None:
     die_with_parent()
     housekeeping.TIDY = float(os.environ.get("TIDY", housekeeping.TIDY))  # how often it asks for the time
@@ -132,6 +141,15 @@ def main(role: str, *arguments: str) -> None:
         bell.host.bus.subscribe(recorder.moved)
         bell.run()
         recorder.note("ended")
+    elif role == "consume":
+        _await_go(recorder)
+        consumed = bell.consume(runs=arguments or None, limit=1000)
+        recorder.note("consumed", answers=[(one.run, one.answer) for one in consumed.results])
+    elif role == "dispatch":
+        _await_go(recorder)
+        for _ in range(int(arguments[0])):
+            recorder.note("dispatched", **msgspec.structs.asdict(bell.dispatch()))
+            time.sleep(GATE_PACE)
     else:
         enqueue(bell, recorder, int(arguments[0]))
     bell.close()

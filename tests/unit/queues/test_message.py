@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -28,24 +29,22 @@ def test_without_a_version_it_is_the_first(run: str, name: str, versioned: bool)
 
 @given(st.integers().filter(lambda number: number != 1))
 def test_another_version_is_refused(version: int) -> None:
-    with pytest.raises(UnknownMessage, match=r"version -?\d+, and this Workbell reads 1; update Workbell|cannot be read"):
+    with pytest.raises(UnknownMessage, match=r"this Workbell reads 1; update Workbell|cannot be read"):
         decode(json.dumps({"version": version, "run": "x"}))
 
 
 @given(st.one_of(st.binary(), st.text().map(str.encode)))
 def test_whatever_comes_nothing_else_is_raised(content: bytes) -> None:
-    try:
-        found = decode(content)
-    except UnknownMessage as error:
-        assert "give Workbell a queue of its own" in str(error) or "update Workbell" in str(error)
-    else:
-        assert isinstance(found, str)
+    with suppress(UnknownMessage):
+        assert isinstance(decode(content), str)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{}", "[]", "null", '"0198"', '{"run": 5}', '{"run": null}', '{"run": ""}', '{"version": "1", "run": "x"}']
-    + ['{"version": true, "run": "x"}', '{"version": 1.5, "run": "x"}', b"\xff\xfe", '{"run": "x"'],
+    [
+        *("", "{}", "[]", "null", '"0198"', '{"run": 5}', '{"run": null}', '{"run": ""}', b"\xff\xfe", '{"run": "x"'),
+        *('{"version": "1", "run": "x"}', '{"version": true, "run": "x"}', '{"version": 1.5, "run": "x"}'),
+    ],
 )
 def test_what_is_no_message(text: str | bytes) -> None:
     with pytest.raises(UnknownMessage, match="cannot be read"):

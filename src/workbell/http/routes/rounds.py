@@ -19,11 +19,11 @@ from workbell.queues.message import check_version
 
 routes = Routes("rounds")
 
-NOTHING = DispatchBody()  # type: ignore[call-arg]
+ALL, ANY = DispatchBody.model_validate({}), ConsumeBody.model_validate({})  # without a body
 
 
 @routes.add("POST", "/dispatch", needs=Scope.DISPATCH, answers=DispatchedShown)
-async def dispatch(request: Request, asked: DispatchBody = NOTHING) -> Response:
+async def dispatch(request: Request, asked: DispatchBody = ALL) -> Response:
     """Do one round of due schedules, events, runs and lost workers; send what was queued to the queue.
 
     For cron triggers, where no engine runs all the time. Only with a token of all tenants.
@@ -32,7 +32,7 @@ async def dispatch(request: Request, asked: DispatchBody = NOTHING) -> Response:
 
 
 @routes.add("POST", "/consume", needs=Scope.CONSUME, answers=ConsumedShown)
-async def consume(request: Request, asked: ConsumeBody) -> Response:
+async def consume(request: Request, asked: ConsumeBody = ANY) -> Response:
     """Have this server execute queued runs, and answer when they have ended.
 
     For queues that push messages, and for serverless hosts. Only with a token of all tenants. Messages of an unknown
