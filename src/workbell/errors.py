@@ -86,6 +86,12 @@ class WaitTimeout(WorkbellError):
     exit_code = 3
 
 
+class QueueUnavailable(WorkbellError):
+    """The queue beside the store refused a call, or could not be reached; runs are found by polling meanwhile."""
+
+    exit_code = 69
+
+
 class UnknownMessage(WorkbellError):
     """A message of a queue cannot be read, or is of another version."""
 

@@ -20,6 +20,7 @@ const miniflare = new Miniflare({
     module("front.mjs", new URL("front.mjs", import.meta.url)),
     module("worker.mjs", path.join(folder, "worker.mjs")),
     module("queries.mjs", path.join(folder, "queries.mjs")),
+    module("queue.mjs", path.join(folder, "queue.mjs")),
   ],
   compatibilityDate: "2026-01-01",
   d1Databases: Object.fromEntries(names.map((name) => [name, name])),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import httpx2
+import msgspec
 
 from tests.support.processes import kill
 from workbell.model.state import Retention
@@ -24,24 +26,44 @@ DATABASES = 12  # of a pool: the one that was given out longest ago is emptied a
 DEADLINE = 60
 
 
-class Miniflare:
-    """The bridge as `workbell bridge write` writes it, behind front.mjs, which can lose and delay calls."""
+class Node:
+    """A program for Node.js that prints the port it listens on, and ends with its input."""
 
-    def __init__(self, folder: Path, bridge: Path | None = None) -> None:
+    def __init__(self, folder: Path, program: str, *arguments: str) -> None:
         node = Path(os.environ.get("WORKBELL_NODE", ROOT / ".node"))
         assert (node / "node_modules" / "miniflare").is_dir(), "miniflare is not installed; run: make test-cloudflare"
-        if bridge is None:
-            bridge = folder / "bridge"
-            write_bridge(bridge)
-        command = ["node", str(HERE / "harness.mjs"), str(bridge), TOKEN, str(DATABASES), str(folder / "data")]
         environment = os.environ | {"NODE_FOLDER": str(node), "TMPDIR": str(folder)}
         self._process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            ["node", str(HERE / program), *arguments],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert self._process.stdout is not None
         told = self._process.stdout.readline()
         assert told.strip().isdigit(), f"miniflare did not start: {told}"
         self.port = int(told)
+        # What a Worker logs comes here as well: were it not read, it would block in the end.
+        threading.Thread(target=self._process.stdout.read, daemon=True).start()
+
+    def stop(self) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.close()
+            self._process.wait(DEADLINE)
+        finally:
+            kill(self._process)
+
+
+class Miniflare(Node):
+    """The bridge as `workbell bridge write` writes it, behind front.mjs, which can lose and delay calls."""
+
+    def __init__(self, folder: Path, bridge: Path | None = None) -> None:
+        if bridge is None:
+            bridge = folder / "bridge"
+            write_bridge(bridge)
+        super().__init__(folder, "harness.mjs", str(bridge), TOKEN, str(DATABASES), str(folder / "data"))
 
     def address(self, *, empty: bool = False) -> str:
         """A database of its own; with empty tables in it, or with none."""
@@ -60,15 +82,25 @@ class Miniflare:
         self.fault(address, every=1 << 40)
         return failed
 
-    def stop(self) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        try:
-            self._process.stdin.close()  # it ends with its input
-            self._process.wait(DEADLINE)
-        finally:
-            kill(self._process)
-            self._process.stdout.close()
+
+class QueueServer(Node):
+    """A queue, behind a stand-in for Cloudflare's REST API: see queue_front.mjs. With a service it is pushed there."""
+
+    def __init__(self, folder: Path, **variables: str) -> None:
+        write_bridge(folder / "bridge")
+        settings = {"API_TOKEN": TOKEN} | variables
+        super().__init__(folder, "queue_harness.mjs", str(folder / "bridge"), msgspec.json.encode(settings).decode())
+        self.base = f"http://127.0.0.1:{self.port}"
+
+    def url(self, queue: str = "runs", account: str = "account") -> str:
+        return f"cloudflare-queue://{account}/{queue}?api={self.base}/client/v4"
+
+    def do(self, what: str, body: Any = None) -> dict[str, int]:
+        """`fault`, `empty`, `raw` or `cron`; what was counted so far."""
+        answer = httpx2.post(f"{self.base}/{what}", json=body, timeout=DEADLINE)
+        answer.raise_for_status()
+        counted: dict[str, int] = answer.json()
+        return counted
 
 
 def open_d1(address: str, *, deadline: float = 60.0, token: str = TOKEN) -> SqlStore:

@@ -46,6 +46,7 @@ STATUS: Mapping[type[errors.WorkbellError], int] = {
     errors.StoreError: 503,  # the caller has done nothing wrong, and may ask again
     errors.DatabaseUnavailable: 503,
     errors.ServiceUnavailable: 503,
+    errors.QueueUnavailable: 503,
     errors.SecretSealed: 503,
     errors.UnknownJob: 422,
     errors.JobsError: 422,

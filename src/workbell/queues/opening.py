@@ -1,35 +1,57 @@
-"""Opening a queue by its URL: `store://`, or one of a third party by an entry point of `workbell.queues`."""
+"""Opening a queue by its URL: our schemes from a table, those of third parties by entry points of `workbell.queues`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from workbell.adapters import AdapterKind
-from workbell.errors import InvalidUrl, SettingsError
+from workbell.errors import InvalidUrl, MissingPackage, SettingsError
 from workbell.queues.guarded import GuardedQueue
 from workbell.queues.in_store import InStoreQueue
 from workbell.queues.port import Queue
 from workbell.stores.port import Store
 
-OURS = "store"
-KIND = AdapterKind("queue", "workbell.queues", (OURS,), f"{OURS}://", port=Queue, error=SettingsError)
+STORE = "store"
 
 
 def open_queue(url: str, store: Store) -> Queue:
     scheme = KIND.scheme_of(url)
-    if scheme == OURS:
-        _check_own(url)
-        return InStoreQueue(store)
+    if scheme in _OURS:
+        return _OURS[scheme](url, store)
     queue: Queue = KIND.open(scheme, url, store=store)
     return queue
 
 
 def open_beside(url: str, store: Store) -> GuardedQueue | None:
     """The queue beside the store's own hints, which always count; None, if the URL names just these."""
-    if KIND.scheme_of(url) == OURS:
-        _check_own(url)
-        return None
-    return GuardedQueue(open_queue(url, store))
+    queue = open_queue(url, store)
+    return None if isinstance(queue, InStoreQueue) else GuardedQueue(queue)
 
 
-def _check_own(url: str) -> None:
-    if url != f"{OURS}://":
-        raise InvalidUrl(f"The queue {OURS}:// takes nothing after it: write {OURS}://.")
+def _open_in_store(url: str, store: Store) -> Queue:
+    if url != f"{STORE}://":
+        raise InvalidUrl(f"The queue {STORE}:// takes nothing after it: write {STORE}://.")
+    return InStoreQueue(store)
+
+
+def _open_cloudflare(url: str, _store: Store) -> Queue:
+    try:
+        from workbell.queues.cloudflare import open_url
+    except ImportError as error:
+        raise MissingPackage("Cloudflare Queues need an HTTP client: pip install 'workbell[cloudflare]'.") from error
+    return open_url(url)
+
+
+_OURS: dict[str, Callable[[str, Store], Queue]] = {
+    "cloudflare-queue": _open_cloudflare,
+    STORE: _open_in_store,
+}
+
+KIND = AdapterKind(
+    "queue",
+    "workbell.queues",
+    _OURS,
+    f"{STORE}:// or cloudflare-queue://ACCOUNT/QUEUE",
+    port=Queue,
+    error=SettingsError,
+)

@@ -10,9 +10,8 @@ import pytest
 
 from tests.support.folder_queue import FOLDER_QUEUE
 from tests.support.third_party import install_queue
-from workbell import InvalidUrl, SettingsError, Workbell, WorkbellError
+from workbell import InvalidUrl, SettingsError, Workbell
 from workbell.queues.in_store import InStoreQueue
-from workbell.queues.message import decode, encode
 from workbell.queues.opening import open_queue
 from workbell.settings import Settings, load
 from workbell.stores.memory.store import MemoryStore
@@ -38,8 +37,8 @@ def test_one_of_a_third_party(provide: Callable[[str], None], tmp_path: Path) ->
     ("url", "said"),
     [
         ("store://x", "takes nothing after it: write store://"),
-        ("store", "'store' names no queue; there is store. Write the URL as store://."),
-        ("redis://me:secret@host/0", "'redis' names no queue; there is store. .* install the package"),
+        ("store", "'store' names no queue; there are cloudflare-queue and store. Write the URL as store:// or "),
+        ("zmq://me:secret@host/0", "'zmq' names no queue; there are .* and store. .* install the package"),
     ],
 )
 def test_a_url_that_names_none(url: str, said: str) -> None:
@@ -68,17 +67,3 @@ def test_it_is_a_setting_like_others(tmp_path: Path) -> None:
     assert load(environment={}).queue_url == "store://"
     assert load(environment={}, file=file).queue_url == "folder://a"
     assert load(environment={"WORKBELL_QUEUE_URL": "folder://b"}, file=file).queue_url == "folder://b"
-
-
-class TestMessage:
-    def test_there_and_back(self) -> None:
-        assert encode("0198") == '{"version":1,"run":"0198"}'
-        assert decode(encode("0198")) == "0198"
-
-    def test_without_a_version_it_is_the_first(self) -> None:
-        assert decode(b'{"run": "0198", "more": 1}') == "0198"
-
-    @pytest.mark.parametrize("text", ["", "x", "{}", '{"run": 7}', '{"run": "a", "version": 2}', "[]"])
-    def test_others_are_refused(self, text: str) -> None:
-        with pytest.raises(WorkbellError, match=r"message of the queue .*; (remove|update)"):
-            decode(text)

@@ -12,7 +12,7 @@ from workbell.stores.d1.query_set import QuerySet, previous_set, query_set
 
 QUERIES = "queries.mjs"
 CONFIG = "wrangler.jsonc"  # has the names and ids of its owner: never written over
-OURS = ("worker.mjs", "README.md")
+OURS = ("worker.mjs", "queue.mjs", "README.md")
 
 
 def write_bridge(folder: Path) -> list[str]:

@@ -114,7 +114,7 @@ def test_what_an_answer_means(
 
 def test_the_files_of_a_bridge(tmp_path: Path) -> None:
     folder = tmp_path / "bridge"
-    assert write_bridge(folder) == ["README.md", "queries.mjs", "worker.mjs", "wrangler.jsonc"]
+    assert write_bridge(folder) == ["README.md", "queries.mjs", "queue.mjs", "worker.mjs", "wrangler.jsonc"]
     (folder / "wrangler.jsonc").write_text("mine")
     (folder / "worker.mjs").write_text("old")
     assert "wrangler.jsonc" not in write_bridge(folder)

@@ -5,6 +5,7 @@
 //
 // Every call needs `Authorization: Bearer TOKEN`. An error is {code, message}. What it means: docs/protocol.md of Workbell.
 import { SETS, VERSION } from "./queries.mjs";
+import { queue, scheduled } from "./queue.mjs";
 
 const MOST_BYTES = 4 * 1024 * 1024;
 const PARAMETER = /(?<![:\w]):([a-z_]+)/g;
@@ -32,6 +33,8 @@ export default {
       return Response.json({ code: "failed", message: "the bridge failed; see its log" }, { status: 500 });
     }
   },
+  queue,
+  scheduled,
 };
 
 // Two tokens are valid at once, so that one can be replaced while programs still have the other.
