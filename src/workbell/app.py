@@ -55,6 +55,8 @@ class Workbell(LocalClient):
         if settings is None:
             settings = load({"url": url, "tenant": tenant}, file=find_file())
             warn_of_misspelt()
+        elif url is not None:
+            raise SettingsError("Workbell: url and settings were given; settings have a URL: Settings(url=…).")
         self.settings = settings
         opened = store or open_store(settings.url, settings.keep, settings.connections)
         queue = open_beside(settings.queue_url, opened)

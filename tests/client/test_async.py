@@ -73,18 +73,6 @@ def test_a_verb_of_the_client_is_that_of_its_part(bell: Workbell) -> None:
     assert bell.aget.__name__ == "aget"
 
 
-PLUMBING = {"runtime", "host", "store", "registry", "settings", "tenant", "verified"}  # for Workbell's own layers
-
-
-def test_completion_shows_what_may_be_called(bell: Workbell) -> None:
-    """Verbs and rooms of verbs; what the parts share is behind `runtime`, and the engine's process behind `host`."""
-    names = {name for name in dir(bell) if not name.startswith("_")}
-    undocumented = {name for name in names - PLUMBING if not inspect.getdoc(getattr(bell, name))}
-    assert {name for name in undocumented if name[1:] not in names} == set()
-    assert names >= PLUMBING
-    assert not names & set("hop by_and_by make_ready resolve filter_of enqueue_requests serve bus nudge post".split())
-
-
 @pytest.mark.anyio
 async def test_the_whole_life_of_a_run(bell: Workbell, send: Any) -> None:
     run = await send.aenqueue("x")

@@ -1,5 +1,6 @@
 """Completion of `bell` shows what users may call, and the reference has a word about each."""
 
+import inspect
 import re
 from pathlib import Path
 
@@ -25,3 +26,10 @@ def test_parts_for_the_layers_inside_are_not_completed() -> None:
     with Workbell("memory://") as bell:
         assert bell.store is bell.runtime.store  # they are there
         assert not {"store", "registry", "runtime", "host", "settings", "verified"} & set(dir(bell))
+
+
+def test_every_completed_name_has_words_for_help() -> None:
+    with Workbell("memory://") as bell:
+        names = {name for name in dir(bell) if not name.startswith("_")}
+        silent = {name for name in names if not inspect.getdoc(getattr(bell, name))}
+    assert {name for name in silent if name.removeprefix("a") not in names} == set()  # but twins of verbs

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import asdict
 from rich.pretty import pretty_repr
 
-from workbell import SettingsError
+from workbell import SettingsError, Workbell
 from workbell.cli.project import Project
 from workbell.model.state import Retention
 from workbell.settings import Settings, find_file, load, warn_of_misspelt
@@ -187,3 +187,9 @@ def test_how_long_things_are_kept() -> None:
     found = load(environment={f"WORKBELL_KEEP_{name}": text for name, text in kept.items()}).keep
     assert [span.total_seconds() for span in found] == [1, 2, 3, 4]
     assert Settings().keep == Retention()
+
+
+def test_a_url_beside_settings_is_refused() -> None:
+    """One of the two would be ignored."""
+    with pytest.raises(SettingsError, match=r"Settings\(url=…\)"):
+        Workbell("sqlite:///one.db", settings=Settings(url="memory://"))
