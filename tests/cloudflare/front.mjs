@@ -1,5 +1,6 @@
 // A front for tests: gives each name a database of its own, and can lose, delay or fail calls. POST /name/fault sets
-// what happens to the calls of a name: {kind, every, after, message, env}. Everything else goes to the bridge.
+// what happens to the calls of a name: {kind, every, after, message, env}. POST /name/sql executes [[sql, values], …] there,
+// as another program with that database would. Everything else goes to the bridge.
 import bridge from "./worker.mjs";
 
 const given = new Map(); // name → {place in the pool, its database when that is empty}
@@ -16,6 +17,10 @@ export default {
     if (rest[0] === "failed") return Response.json(faults.get(name)?.failed ?? 0);
     const fault = faults.get(name);
     const db = await database(name, env);
+    if (rest[0] === "sql") {
+      await db.batch((await request.json()).map(([text, values]) => db.prepare(text).bind(...values)));
+      return new Response();
+    }
     const inner = { ...env, DB: db, ...fault?.env };
     if (!fault || rest[1] !== "batch") return bridge.fetch(request, inner, context);
     fault.calls += 1;
@@ -58,6 +63,9 @@ function database(name, env) {
 }
 
 async function emptied(name, db) {
+  const others = "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'kumofire%'";
+  const drops = (await db.prepare(others).all()).results.map((table) => db.prepare(`DROP TABLE ${table.name}`));
+  if (drops.length) await db.batch([db.prepare("PRAGMA defer_foreign_keys = true"), ...drops]);
   const { results } = await db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'workbell%'").all();
   if (!results.length) return db;
   const made = name.startsWith("made") && results.length > 20;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -75,6 +76,11 @@ class Miniflare(Node):
     def fault(self, address: str, **words: Any) -> None:
         """What happens to every so many calls from now on; see front.mjs."""
         httpx2.post(f"{address.removeprefix('d1+')}/fault", json=words, timeout=DEADLINE).raise_for_status()
+
+    def execute(self, address: str, statements: Sequence[tuple[str, list[Any]]]) -> None:
+        """SQL in that database, as another program with a binding to it executes it."""
+        base = address.removeprefix("d1+")
+        httpx2.post(f"{base}/sql", json=list(statements), timeout=DEADLINE).raise_for_status()
 
     def mend(self, address: str) -> int:
         """No more faults; how many calls have failed."""

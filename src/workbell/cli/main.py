@@ -38,9 +38,12 @@ COMMANDS = {
     "doctor": "Check the health of the store: what is fine, what to note, what is at risk.",
     "migrate": "Bring the tables of the store up to date, or print the SQL that would.",
     "copy": "Copy jobs, schedules, events, endpoints, runs and history into another store.",
+    "import": "Take over definitions, schedules and runs of another job system.",
     "bridge": "Write the Worker through which Workbell uses a D1 database of Cloudflare.",
     "bench": "Measure how fast runs are enqueued, processed and started.",
 }
+
+MODULES = {"import": "import_store"}  # `import` is a word of the language
 
 INTERRUPTED = 130
 BUG = 70
@@ -48,7 +51,11 @@ BUG = 70
 
 @click.group(
     cls=LazyGroup,
-    lazy={name: Lazy(f"workbell.cli.{name}:{name}", text) for name, text in COMMANDS.items()},
+    lazy={
+        name: Lazy(f"workbell.cli.{module}:{module}", text)
+        for name, text in COMMANDS.items()
+        for module in [MODULES.get(name, name)]
+    },
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="workbell", message="%(prog)s %(version)s")

@@ -17,6 +17,7 @@ import msgspec
 
 from workbell.stores import migrate
 from workbell.stores.d1.answers import Answering, answering
+from workbell.stores.kumofire.queries import kumofire_queries
 from workbell.stores.queries import migrations, parse
 from workbell.stores.sqlite.dialect import QUERIES, SQLITE
 from workbell.version import __version__
@@ -39,7 +40,8 @@ class QuerySet(msgspec.Struct, frozen=True):
 @cache
 def answerings() -> dict[str, Answering]:
     """Every statement of this version, by name."""
-    texts = QUERIES | parse(files(__package__).joinpath(FILE).read_text("utf-8")) | {"make_meta": migrate.META}
+    texts = QUERIES | parse(files(__package__).joinpath(FILE).read_text("utf-8")) | kumofire_queries()
+    texts |= {"make_meta": migrate.META}
     for number, _, _ in migrations(SQLITE.engine):
         texts |= dict(migration_steps(number))
     return {name: answering(text) for name, text in texts.items()}

@@ -16,6 +16,12 @@ CONNECTIONS = 8  # D1 does one thing after the other: more of them only hide the
 
 def open_url(url: str, keep: Retention, connections: int | None) -> SqlStore:
     """The store that a URL names. Connects to nothing yet."""
+    most = min(connections or CONNECTIONS, CONNECTIONS)
+    return SqlStore(D1Database(open_calls(url, most), most), keep)
+
+
+def open_calls(url: str, connections: int) -> BridgeCalls:
+    """The calls to the bridge that a URL names, with the token from the environment."""
     try:
         address = address_of(url.removeprefix("d1+"))
     except InvalidUrl as error:
@@ -25,6 +31,4 @@ def open_url(url: str, keep: Retention, connections: int | None) -> SqlStore:
     if not token:
         raise InvalidUrl(f"{address.shown}: no token; set {TOKEN} to the secret TOKEN of the bridge Worker.")
     check_token(token)
-    most = min(connections or CONNECTIONS, CONNECTIONS)
-    calls = BridgeCalls(address.shown, token, loopback=address.loopback, connections=most)
-    return SqlStore(D1Database(calls, most), keep)
+    return BridgeCalls(address.shown, token, loopback=address.loopback, connections=connections)

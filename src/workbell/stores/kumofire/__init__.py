@@ -1,0 +1,1 @@
+"""Kumofire Jobs: its tables, read and taken over into a store of ours."""

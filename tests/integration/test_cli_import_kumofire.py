@@ -1,0 +1,249 @@
+"""`workbell import kumofire` (D10): ids, statuses, errors and deduplication are kept; repeating it doubles nothing."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.conftest import Folder
+from tests.support import kumofire
+from tests.support.command_line import assert_refused
+from tests.support.imported import assert_imported, work_off
+from tests.support.kumofire import content, export, lock, run, run_id, schedule, schema, write
+from workbell import Status, StoreUnavailable, Workbell
+from workbell.stores.port import Store
+from workbell.stores.sql_store import SqlStore
+from workbell.stores.store_page import StorePage
+
+FOUND = {"jobs": 2, "schedules": 3, "waiting runs": 6, "finished runs": 3, "keys": 2}
+NONE = dict.fromkeys(FOUND, 0)
+
+
+@pytest.fixture
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+@pytest.fixture
+def database(folder: Folder, now: datetime) -> Path:
+    return write(folder.path / "kumofire.db", [*schema(), *content(now)])
+
+
+def take(folder: Folder, url: str, *more: str, source: str = "kumofire.db") -> Any:
+    return folder.ask("import", "kumofire", "--from", source, "--to", url, *more)
+
+
+def refuse(folder: Folder, *words: str, source: str = "kumofire.db", code: int = 1) -> None:
+    answer = folder.call("import", "kumofire", "--from", source, "--to", "sqlite:///new.db")
+    assert_refused(answer, code, *words)
+    assert not (folder.path / "new.db").exists()
+
+
+def test_everything_is_kept_and_worked_off(folder: Folder, database: Path, sql_store_url: str, now: datetime) -> None:
+    told = take(folder, sql_store_url)
+    assert (told["complete"], told["found"], told["imported"], told["there"]) == (True, FOUND, FOUND, NONE)
+    assert told["skipped"] == []
+    with Workbell(sql_store_url) as bell:
+        assert_imported(bell, now)
+        schedules = {one.name: one for one in bell.schedules.list()}
+        assert set(schedules) == {"every-minute", kumofire.DAILY, "off"}
+        due = now.replace(second=0, microsecond=0)
+        assert schedules["every-minute"].next_run_at == due
+        daily = schedules[kumofire.DAILY]
+        assert (daily.timezone, daily.payload) == ("Asia/Tokyo", {"to": "cron"})
+        assert daily.next_run_at is not None
+        assert daily.next_run_at.hour == 20
+        assert (schedules["off"].enabled, schedules["off"].next_run_at) == (False, None)
+        work_off(bell)
+
+
+def test_definitions_are_jobs(folder: Folder, database: Path, sql_store: Store, sql_store_url: str) -> None:
+    take(folder, sql_store_url)
+    mail, report = sql_store.jobs.list("default")
+    assert (mail.name, mail.handler, mail.payload_template) == ("mail", "mail", '{"copies": 2}')
+    assert mail.retry is not None
+    assert (mail.retry.attempts, mail.id) == (5, kumofire.MAIL)
+    assert (report.name, report.handler, report.retry) == ("report", "make-report", None)
+
+
+def test_repeating_it_doubles_nothing_and_revives_nothing(folder: Folder, database: Path, sql_store_url: str) -> None:
+    take(folder, sql_store_url)
+    with Workbell(sql_store_url) as bell:
+        bell.cancel(run_id(3))
+        before = [run.as_dict() for run in bell.runs(limit=100)]
+    again = take(folder, sql_store_url)
+    assert (again["imported"], again["there"]) == (NONE, FOUND)
+    with Workbell(sql_store_url) as bell:
+        assert [run.as_dict() for run in bell.runs(limit=100)] == before
+        assert len(bell.schedules.list()) == 3
+
+
+def test_one_that_dies_on_the_way_is_repeated(
+    folder: Folder, database: Path, sql_store_url: str, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says what it has done by then; the next one does the rest, and nothing twice."""
+    write(database, [run(number, "queued") for number in range(40, 240)])
+    load, calls = SqlStore.load, 0
+
+    def dying(store: SqlStore, page: StorePage) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise StoreUnavailable("The connection is gone.")
+        load(store, page)
+
+    monkeypatch.setattr(SqlStore, "load", dying)
+    answer = folder.call("import", "kumofire", "--from", "kumofire.db", "--to", sql_store_url)
+    assert_refused(
+        answer, 69, "The connection is gone. Until then 2 jobs, 197 waiting runs, 3 finished runs, 2 keys were"
+    )
+    again = take(folder, sql_store_url)
+    assert again["imported"] == {"jobs": 0, "schedules": 3, "waiting runs": 9, "finished runs": 0, "keys": 0}
+    with Workbell(sql_store_url) as bell:
+        assert_imported(bell, now)
+
+
+def test_a_dry_run_writes_nothing(folder: Folder, database: Path, sql_store_url: str) -> None:
+    told = take(folder, "sqlite:///new.db", "--dry-run")
+    assert (told["dry_run"], told["imported"]) == (True, FOUND)
+    assert not (folder.path / "new.db").exists()
+    take(folder, sql_store_url, "--dry-run")
+    with Workbell(sql_store_url) as bell:
+        assert bell.runs() == []
+        assert not bell.schedules.list()
+
+
+def test_from_the_text_of_an_export(folder: Folder, database: Path, now: datetime) -> None:
+    export(database, folder.path / "kumofire.sql")
+    url = f"sqlite:///{folder.path}/new.db"
+    assert take(folder, url, source="kumofire.sql")["imported"] == FOUND
+    with Workbell(url) as bell:
+        assert_imported(bell, now)
+
+
+def test_a_text_reaches_no_other_file(folder: Folder, database: Path) -> None:
+    text = "ATTACH DATABASE 'stolen.db' AS stolen; CREATE TABLE stolen.x (a);"
+    folder.write("kumofire.sql", text)
+    refuse(folder, "it cannot be read", source="kumofire.sql")
+    folder.write("kumofire.sql", "CREATE TABLE x (a); VACUUM INTO 'stolen.db';")
+    refuse(folder, "it cannot be read", source="kumofire.sql")
+    assert not (folder.path / "stolen.db").exists()
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_older_schemas(version: int, folder: Folder, now: datetime) -> None:
+    write(folder.path / "kumofire.db", [*schema(version), *content(now, version)])
+    url = f"sqlite:///{folder.path}/new.db"
+    told = take(folder, url)
+    assert told["imported"] == FOUND | {"schedules": 0 if version == 1 else 3}
+    with Workbell(url) as bell:
+        names = {one.name for one in bell.schedules.list()}
+        assert names == (set() if version == 1 else {kumofire.EVERY, kumofire.DAILY, kumofire.OFF})
+
+
+@pytest.mark.parametrize("status", ["running", "queued", "scheduled"])
+def test_what_a_consumer_works_on_is_refused(status: str, folder: Folder, database: Path, now: datetime) -> None:
+    write(database, [run(20, status), lock(20, now + timedelta(seconds=300))])
+    refuse(folder, run_id(20), "stop its consumers first", "Nothing was imported")
+    write(database, [("UPDATE kumofire_job_runs SET status = 'succeeded' WHERE id = ?", [run_id(20)])])
+    take(folder, "sqlite:///new.db")
+
+
+def test_sources_that_are_none(folder: Folder, now: datetime) -> None:
+    refuse(folder, "kumofire.db: it cannot be read (No such file")
+    refuse(folder, "give a file, or d1+https://", source="postgresql://host/x")
+    folder.write("kumofire.db", "not SQL at all")
+    refuse(folder, "it cannot be read (near")
+    other = write(folder.path / "other.db", [("CREATE TABLE t (a)", [])])
+    refuse(folder, "there are no tables of Kumofire", source=str(other))
+    newer = write(folder.path / "newer.db", [*schema(), ("INSERT INTO kumofire_schema_version VALUES (4, '')", [])])
+    refuse(folder, "schema version is 4", "use a newer Workbell", source=str(newer))
+    none = write(folder.path / "none.db", [*schema(1), ("DELETE FROM kumofire_schema_version", [])])
+    refuse(folder, "schema version is 0", "apply its migrations", source=str(none))
+    part = write(folder.path / "part.db", [*schema(), ("DROP TABLE kumofire_job_locks", [])])
+    refuse(folder, "kumofire_job_locks is missing", source=str(part))
+    refuse(folder, "set WORKBELL_D1_TOKEN", source="d1+https://bridge.example.org", code=78)
+
+
+def test_what_cannot_be_taken_over_is_said(folder: Folder, database: Path, now: datetime) -> None:
+    """The rest is imported all the same; the command fails, as something waited that will not run."""
+    write(
+        database,
+        [
+            run(20, "queued", id="job_run_1"),
+            run(21, "queued", payload="{not JSON"),
+            run(22, "queued", job_name="clean-history"),
+            run(23, "exploded"),
+            run(24, "queued", next_run_at="soon"),
+            run(25, "queued", dedupe_key=" a key "),
+            run(26, "queued", attempt="many"),
+            schedule("x-1", "mail", "lunar", "full", schedule_key="moon"),
+            schedule("x-2", "mail", "cron", "61 * * * *", schedule_key="wrong", next_run_at="2030-01-01T00:00:00.000Z"),
+            schedule("x-3", "mail", "interval", "5m", schedule_key="five", next_run_at="2030-01-01T00:00:07.000Z"),
+            schedule(
+                "x-4", "mail", "once", "2030-01-01T00:00:00Z", schedule_key="once", next_run_at="2030-01-01T00:00:00Z"
+            ),
+        ],
+    )
+    url = f"sqlite:///{folder.path}/new.db"
+    answer = folder.call("import", "kumofire", "--from", "kumofire.db", "--to", url)
+    assert answer.code == 1
+    assert "7 rows were left out that would have done something" in answer.error
+    for words in ("no UUID", "is no JSON", "one of Workbell's own", "'exploded' is unknown", "'soon' is no time"):
+        assert words in answer.out
+    assert "wrong: it is disabled here" in answer.out
+    told = take_incomplete(folder, url)
+    assert told["imported"] == NONE
+    assert {one["id"] for one in told["skipped"]} == {"job_run_1", "moon", *map(run_id, (21, 22, 23, 24, 26))}
+    with Workbell(url) as bell:
+        schedules = {one.name: one for one in bell.schedules.list()}
+        kinds = [schedules[name].kind.value for name in ("wrong", "five", "once")]
+        assert (schedules["wrong"].enabled, kinds) == (False, ["cron", "interval", "once"])
+        assert schedules["five"].expression == "5m from 2030-01-01T00:00:07Z"
+        assert bell.get(run_id(25)).key is None
+        assert bell.get(run_id(25)).status is Status.QUEUED
+
+
+def take_incomplete(folder: Folder, url: str) -> Any:
+    answer = folder.call("import", "kumofire", "--from", "kumofire.db", "--to", url, "--json")
+    assert answer.code == 1
+    return json.loads(answer.out)
+
+
+def test_a_key_that_two_runs_have(folder: Folder, database: Path) -> None:
+    """Its index forbids it; a database without the index keeps the first, and says so."""
+    write(
+        database, [("DROP INDEX kumofire_runs_key", []), run(30, "queued", dedupe_key="welcome-3", job_name="report")]
+    )
+    url = f"sqlite:///{folder.path}/new.db"
+    told = take_incomplete(folder, url)
+    assert [(one["kind"], one["id"]) for one in told["skipped"]] == [("keys", run_id(30))]
+    with Workbell(url) as bell:
+        assert bell.enqueue("report", key="welcome-3", key_scope="tenant").id == run_id(3)
+
+
+def test_a_schedule_of_that_name_stays(folder: Folder, database: Path) -> None:
+    url = f"sqlite:///{folder.path}/new.db"
+    with Workbell(url) as bell:
+        bell.job(name="mail")(lambda to: to)
+        own = bell.schedules.put("every-minute", job="mail", every=60, payload={"to": "me"})
+        told = take_incomplete(folder, url)
+        assert [one["text"] for one in told["skipped"]] == ["the store has another schedule of this name"]
+        assert bell.schedules.get("every-minute") == own
+
+
+def test_into_a_tenant_for_an_agent(folder: Folder, database: Path) -> None:
+    url = f"sqlite:///{folder.path}/new.db"
+    take(folder, url, "--tenant", "acme", "--target", "label:typescript")
+    with Workbell(url) as bell:
+        assert bell.runs() == []
+        acme = bell.for_tenant("acme")
+        assert {run.target for run in acme.runs(limit=100)} == {"label:typescript"}
+        assert acme.schedules.get("every-minute").options.target == "label:typescript"
+        assert acme.enqueue("mail", {"to": "x"}).target == "label:typescript"
+    answer = folder.call("import", "kumofire", "--from", "kumofire.db", "--to", url, "--target", " x ")
+    assert_refused(answer, 1, "target ' x '")

@@ -1,0 +1,154 @@
+"""Kumofire's rows as ours, by property: each is taken over whole, or left out with a reason; never anything between."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbell.model.ids import is_id
+from workbell.model.run import Status
+from workbell.stores.kumofire.mapping import FOREVER, CannotTake, Into, own_id, take_job, take_run, take_schedule
+from workbell.stores.kumofire.tables import KumofireJob, KumofireRun, KumofireSchedule, write_time
+from workbell.timing import read_timing
+
+NOW = datetime(2026, 11, 17, 12, tzinfo=UTC)
+INTO = Into("default", NOW)
+
+times = st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)).map(write_time)  # noqa: DTZ001
+texts = st.text(max_size=20)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=6,
+)
+payloads = values.map(json.dumps) | texts | st.none()
+expressions = (
+    st.sampled_from(["* * * * *", "0 5 * * *", "61 * * * *", "5m", "1h30m", "2030-01-01T00:00:00Z", ""]) | texts
+)
+
+
+def rows_of(kind: type[Any], **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.builds(kind, **fields)
+
+
+runs = rows_of(
+    KumofireRun,
+    id=st.uuids(version=4).map(str) | st.uuids().map(lambda one: str(one).upper()) | texts,
+    job_name=st.sampled_from(["mail", "clean-history"]) | texts,
+    status=st.sampled_from([*Status, "other"]),
+    dedupe_key=st.none() | texts,
+    payload=payloads,
+    attempt=st.integers(0, 5),
+    max_attempts=st.none() | st.integers(-1, 9),
+    next_run_at=st.none() | times | texts,
+    created_at=times,
+    updated_at=st.none() | times,
+    started_at=st.none() | times,
+    finished_at=st.none() | times,
+    last_error=st.none() | texts,
+    job_schedule_id=st.none() | texts,
+    lease_until=st.none() | times,
+)
+schedules = rows_of(
+    KumofireSchedule,
+    id=st.uuids(version=4).map(str),
+    job_name=st.just("mail"),
+    schedule_type=st.sampled_from(["cron", "interval", "once", "lunar"]),
+    schedule_expr=expressions,
+    timezone=st.none() | st.sampled_from(["UTC", "Asia/Tokyo", "Mars/Olympus"]),
+    next_run_at=st.none() | times,
+    last_scheduled_at=st.none() | times,
+    enabled=st.integers(0, 1),
+    payload=payloads,
+    max_attempts=st.none() | st.integers(-1, 9),
+    created_at=times,
+    updated_at=st.none() | times,
+    schedule_key=st.none() | texts,
+)
+
+
+@given(runs)
+def test_runs(row: KumofireRun) -> None:
+    try:
+        run, notes, lost, key = take_run(row, INTO)
+    except CannotTake:
+        return
+    assert run.id == row.id.lower()
+    assert is_id(run.id)
+    assert run.failures == row.attempt <= run.attempt <= row.attempt + 1
+    assert run.status == ("queued" if row.status == "running" else row.status)
+    assert (lost is not None) == (row.status == "running") == bool(run.losses)
+    assert run.status.final == (run.finished_at is not None) == (run.remove_at is not None)
+    assert run.lease_until is None
+    assert run.retry.attempts >= 1
+    value = None if row.payload is None else json.loads(row.payload)
+    assert run.input == (value if isinstance(value, dict) else {} if value is None else {"payload": value})
+    assert key == run.key_text
+    if key is None:
+        assert row.dedupe_key is None or any("no key here" in note for note in notes)
+    else:
+        assert key == row.dedupe_key == run.key
+    assert run.error is None or "\x00" not in run.error
+
+
+@given(schedules)
+def test_schedules(row: KumofireSchedule) -> None:
+    try:
+        schedule, notes = take_schedule(row, INTO)
+    except CannotTake:
+        return
+    assert schedule.name == (row.schedule_key or row.id)
+    if not schedule.enabled:
+        assert (schedule.look_at, schedule.next_run_at) == (None, None)
+        assert schedule.reason
+        return
+    timing = read_timing(schedule.kind.value, schedule.expression, schedule.timezone)
+    assert schedule.last_scheduled_at is not None
+    if row.next_run_at is None:
+        assert schedule.next_run_at == timing.next(NOW)
+        return
+    assert write_time(schedule.next_run_at or NOW) == row.next_run_at
+    assert schedule.look_at == schedule.next_run_at
+    if not any("is no tick" in note for note in notes):
+        assert timing.next(schedule.last_scheduled_at) == schedule.next_run_at, "the tick it waits for comes first"
+
+
+@given(name=texts, handler=st.none() | texts, template=payloads, options=payloads)
+def test_definitions(name: str, handler: str | None, template: str | None, options: str | None) -> None:
+    at = write_time(NOW)
+    with suppress(CannotTake):
+        job, _ = take_job(KumofireJob("x", name, handler, template, options, at, None), INTO)
+        assert job.payload_template is None or isinstance(json.loads(job.payload_template), dict)
+        assert is_id(job.id)
+
+
+@pytest.mark.parametrize(
+    ("options", "attempts", "notes"),
+    [
+        (None, None, []),
+        ({}, None, []),
+        ({"maxAttempts": 7}, 7, []),
+        ({"maxAttempts": 0}, None, ["its maxAttempts 0 cannot be used, and is left out"]),
+        ({"maxAttempts": 2, "lane": "x"}, 2, ["of its default_options lane is left out"]),
+        ([], None, ["its default_options are no object, and are left out"]),
+    ],
+)
+def test_default_options(options: Any, attempts: int | None, notes: list[str]) -> None:
+    text = None if options is None else json.dumps(options)
+    job, found = take_job(KumofireJob("x", "mail", "mail", None, text, write_time(NOW), None), INTO)
+    assert (None if job.retry is None else job.retry.attempts, found) == (attempts, notes)
+
+
+def test_ids_that_are_no_uuids_are_always_the_same() -> None:
+    assert own_id("job_schedule_1") == own_id("job_schedule_1") != own_id("job_schedule_2")
+    assert own_id("A" * 8 + "-0000-4000-8000-000000000000") == "aaaaaaaa-0000-4000-8000-000000000000"
+
+
+def test_for_ever_can_be_shown_in_every_zone() -> None:
+    assert (FOREVER + timedelta(hours=15)).year == FOREVER.year
