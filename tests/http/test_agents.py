@@ -21,7 +21,15 @@ from workbell.agent_program.server_connection import ServerConnection
 from workbell.engine.recover import Recover
 from workbell.http import run_stream
 from workbell.http.routes import agents
-from workbell.http.schemas.agents import AgentShown, HandedRuns, LeasesShown, PairedShown, PairingShown, TakenShown
+from workbell.http.schemas.agents import (
+    AgentShown,
+    HandedRuns,
+    LeasesShown,
+    PairedShown,
+    PairingShown,
+    RunTaken,
+    TakenShown,
+)
 from workbell.http.schemas.base import ListPage
 from workbell.model.run import Run, Status
 from workbell.settings import Settings
@@ -118,6 +126,74 @@ async def test_the_whole_protocol() -> None:
         await scene.ask("DELETE", "/agents/db-1", 204, token=scene.admin)
         await scene.ask("GET", "/agents/db-1", 404, token=scene.admin)
         await scene.ask("POST", "/agents/self/poll", 401, {})
+
+
+async def taken(scene: Scene, run_id: str, session: str | None = "s", wanted: int = 200, token: str = "") -> Any:
+    form = RunTaken if wanted == 200 else None
+    return await scene.ask("POST", f"/agents/self/runs/{run_id}/take", wanted, {"session": session}, form, token)
+
+
+async def test_a_run_is_taken_by_its_id() -> None:
+    """Whoever a queue tells about it: once, by one session, which gets it again if the answer was lost."""
+    async with opened() as scene:
+        first, run = (scene.bell.enqueue("backup", {"n": n}, target="label:gpu") for n in range(2))
+        got = await taken(scene, run.id)
+        assert (got["status"], got["run"]["id"], got["run"]["input"]) == ("running", run.id, {"n": 1})
+        assert (got["run"]["token"], got["run"]["attempt"]) == (1, 1)
+        again = await taken(scene, run.id)
+        assert (again["run"]["token"], again["run"]["attempt"]) == (1, 1)
+        assert await taken(scene, run.id, "other") == {"run": None, "status": "running"}
+        ended = {"token": 1, "session": "s", "status": "succeeded", "result": 7}
+        assert await scene.ask("POST", f"/agents/self/runs/{run.id}/result", 200, ended) == {"taken": True}
+        assert await taken(scene, run.id) == {"run": None, "status": "succeeded"}
+        assert scene.bell.get(first.id).status is Status.QUEUED
+        anonymous = await taken(scene, first.id, None)
+        assert anonymous["run"]["token"] == 1
+        assert await taken(scene, first.id, None) == {"run": None, "status": "running"}
+
+
+async def test_what_a_take_leaves_alone() -> None:
+    """Runs of others, and runs that are paused, not due, or more than their limit allows."""
+    async with opened() as scene:
+        bell = scene.bell
+        bell.job(name="alone", concurrency=1)(lambda: None)
+        bell.job(name="print")(lambda: None)
+        elsewhere, untargeted = bell.enqueue("print", target="web-2"), bell.enqueue("print")
+        for hidden in (elsewhere.id, untargeted.id, "nonsense", "0198c2f3-5a6b-7c8d-9e0f-1a2b3c4d5e6f"):
+            await taken(scene, hidden, wanted=404)
+        other = bell.for_tenant("acme").enqueue("print", target="web-1")
+        await taken(scene, other.id, wanted=404)
+        later = bell.enqueue("print", target="web-1", delay=60)
+        assert await taken(scene, later.id) == {"run": None, "status": "scheduled"}
+
+        paused = bell.enqueue("print", target="web-1")
+        bell.pauses.pause(job="print")
+        assert await taken(scene, paused.id) == {"run": None, "status": "queued"}
+        bell.pauses.resume(job="print")
+        assert (await taken(scene, paused.id))["run"] is not None
+
+        one, two = (bell.enqueue("alone", target="web-1") for _ in range(2))
+        assert (await taken(scene, one.id))["run"] is not None
+        assert await taken(scene, two.id) == {"run": None, "status": "queued"}
+        bell.agents.disable("web-1")
+        assert await taken(scene, two.id) == {"run": None, "status": "queued"}
+        bell.agents.enable("web-1")
+        ended = {"token": 1, "session": "s", "status": "failed", "error": "x", "final": True}
+        await scene.ask("POST", f"/agents/self/runs/{one.id}/result", 200, ended)
+        assert (await taken(scene, two.id))["run"] is not None
+
+        bell.tenants.put("default", concurrency=2)
+        three = bell.enqueue("print", target="web-1")
+        assert await taken(scene, three.id) == {"run": None, "status": "queued"}, "two are running"
+        await scene.ask("POST", f"/agents/self/runs/{three.id}/take", 422, {"lease": 1})
+
+
+async def test_of_many_who_take_one_run_one_has_it() -> None:
+    async with opened() as scene:
+        run = scene.bell.enqueue("backup", target="web-1")
+        answers = await asyncio.gather(*(taken(scene, run.id, f"s-{n}") for n in range(12)))
+        assert sum(answer["run"] is not None for answer in answers) == 1
+        assert scene.bell.get(run.id).attempt == 1
 
 
 async def test_a_run_that_was_taken_for_who_has_gone_meanwhile_is_handed_back() -> None:

@@ -90,6 +90,7 @@ BODIES: Mapping[tuple[str, str], Any] = {
     ("POST", "/cron/preview"): {"cron": "0 4 * * *"},
     ("POST", "/agents/self/poll"): {"session": "s", "jobs": ["send"], "capacity": 1, "wait": 0},
     ("POST", "/agents/self/heartbeat"): {"session": "s", "holding": []},
+    ("POST", "/agents/self/runs/{run_id}/take"): {"session": "s"},
     ("POST", "/agents/self/runs/{run_id}/progress"): lambda things: {
         "token": things.lease,
         "session": "s",

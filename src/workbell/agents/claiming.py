@@ -74,16 +74,30 @@ def claim_for(
         limit *= WIDER  # nothing of these is for the agent to take: it may be behind them
 
 
+def take_for(runtime: Runtime, run: Run, worker: str, *, lease: timedelta, known: AgentJobs) -> Run | None:
+    """Claim one run by its id, under a new lease; None if it is not queued, or held back by a pause or a limit."""
+    store, lane = runtime.store, run.lane
+    limits = _limits(runtime, [lane], known)
+    now = store.clock.now()
+    taken = store.runs.take([run.id], LeaseTerms(worker, now, now + lease), limits=limits or None)
+    return taken[0] if taken else None
+
+
+def _limits(runtime: Runtime, lanes: Sequence[Lane], known: AgentJobs) -> dict[int, Sequence[Limit]]:
+    """The limits of lanes, by their ids: those of their jobs, and those of the tenant."""
+    if not lanes:
+        return {}
+    tenants = TenantCache(runtime.store)
+    tenants.refresh(runtime.store.clock.now())
+    own = [tenants.limits[runtime.tenant]] if runtime.tenant in tenants.limits else []
+    return {lane.id: found for lane in lanes if (found := [*known.limits(lane), *own])}
+
+
 def _claim_from(
     runtime: Runtime, heads: Sequence[Head], worker: str, *, most: int, lease: timedelta, turn: int, known: AgentJobs
 ) -> list[Run]:
     store = runtime.store
-    limits: dict[int, Sequence[Limit]] = {}
-    if heads:
-        tenants = TenantCache(store)
-        tenants.refresh(store.clock.now())
-        own = [tenants.limits[runtime.tenant]] if runtime.tenant in tenants.limits else []
-        limits = {head.lane_id: found for head in heads if (found := [*known.limits(head.lane), *own])}
+    limits = _limits(runtime, [head.lane for head in heads], known)
     room = LimitRoom(store)
     claimed: list[Run] = []
     while heads and len(claimed) < most:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from workbell.agents.claiming import AgentJobs, claim_for
+from workbell.agents.claiming import AgentJobs, claim_for, take_for
 from workbell.agents.lease_standing import Standing, standing
 from workbell.agents.log_lines import AgentLogLine, log_lines, progress_text
 from workbell.agents.naming import prefix_of, worker_name
@@ -26,7 +26,7 @@ from workbell.model.clock import span
 from workbell.model.ids import is_id
 from workbell.model.outcome import Outcome, decide
 from workbell.model.payload import clean_text, encode
-from workbell.model.run import Run
+from workbell.model.run import Run, Status
 from workbell.runs.runtime import Runtime
 from workbell.stores.port import Held
 
@@ -48,6 +48,13 @@ class HandedOut(NamedTuple):
     run: Run
     timeout: float | None = None
     cancel: str | None = None
+
+
+class TakeAnswer(NamedTuple):
+    """The answer to a take by id: the run, if the agent has it now; and the run's status."""
+
+    handed: HandedOut | None
+    status: Status
 
 
 class RenewedLease(NamedTuple):
@@ -118,19 +125,45 @@ class Working:
             self._runtime.store.runs.mark_alone(Held(new[0].id, new[0].token))  # then its next loss is held against it
         return again + [HandedOut(run, known.timeout(run)) for run in new]
 
+    def take(
+        self, agent: Agent, run_id: str, session: str | None = None, *, lease: float | timedelta | None = None
+    ) -> TakeAnswer:
+        """Take one run by its id, as a queue's message names it; under pauses and limits as in a poll.
+
+        A session that has it already gets it again, under the same token: the answer that brought it was lost.
+        """
+        worker, wait = worker_name(agent.id, session), self._span(lease)
+        self._see(agent)
+        run, known = self._find(agent, run_id), AgentJobs(self._runtime)
+        if not agent.enabled or run.target not in agent.targets:
+            return TakeAnswer(None, run.status)
+        if run.status is Status.RUNNING and session is not None and run.worker == worker:
+            again = self._renewed([run], wait, known)
+            return TakeAnswer(again[0] if again else None, run.status)
+        taken = take_for(self._runtime, run, worker, lease=wait, known=known) if run.status is Status.QUEUED else None
+        if taken is None:
+            return TakeAnswer(None, self._find(agent, run_id).status)
+        self._publish_starts([taken])
+        if taken.suspect and [one.id for one in self._runtime.store.runs.held_by(worker)] == [run_id]:
+            self._runtime.store.runs.mark_alone(Held(run_id, taken.token))
+        return TakeAnswer(HandedOut(taken, known.timeout(taken)), taken.status)
+
     def _again(self, worker: str, lease: timedelta, holding: Sequence[Held], known: AgentJobs) -> list[HandedOut]:
         store = self._runtime.store
         named = {(held.run_id, held.token) for held in holding}
-        stray = {run.id: run for run in store.runs.held_by(worker) if (run.id, run.token) not in named}
-        if not stray:
-            return []
+        stray = [run for run in store.runs.held_by(worker) if (run.id, run.token) not in named]
+        return self._renewed(stray, lease, known) if stray else []
+
+    def _renewed(self, runs: Sequence[Run], lease: timedelta, known: AgentJobs) -> list[HandedOut]:
+        """Hand out runs again that this session holds; without those whose lease is lost."""
+        store, own = self._runtime.store, {run.id: run for run in runs}
         now = store.clock.now()
-        held = [Held(run.id, run.token) for run in stray.values()]
+        held = [Held(run.id, run.token) for run in runs]
         good = store.runs.renew(held, now=now, lease_until=now + lease)
         return [
             HandedOut(
-                msgspec.structs.replace(stray[one.run_id], lease_until=now + lease),
-                known.timeout(stray[one.run_id]),
+                msgspec.structs.replace(own[one.run_id], lease_until=now + lease),
+                known.timeout(own[one.run_id]),
                 one.cancel_reason,
             )
             for one in good

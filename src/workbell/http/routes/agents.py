@@ -32,6 +32,8 @@ from workbell.http.schemas.agents import (
     PollBody,
     ProgressBody,
     ResultBody,
+    RunTaken,
+    TakeBody,
     TakenShown,
 )
 from workbell.http.schemas.base import Limit, ListPage
@@ -101,6 +103,17 @@ def _hand_back(working: Working, agent: Agent, runs: Sequence[HandedOut]) -> Non
 
 def _held(holding: Sequence[HeldRun]) -> Sequence[Held]:
     return [Held(one.id, one.token) for one in holding]
+
+
+@routes.add("POST", "/agents/self/runs/{run_id}/take", needs=Scope.AGENT, answers=RunTaken)
+async def take(request: Request, run_id: str, asked: TakeBody) -> Response:
+    """Take one run by its id, if it is aimed at this agent and waits in the queue."""
+    call = call_of(request)
+    working, agent = await _self(call)
+    handed, status = await call.client.runtime.hop(
+        lambda: working.take(agent, run_id, asked.session, lease=asked.lease)
+    )
+    return JsonResponse({"run": None if handed is None else describe_handed_out(handed), "status": status})
 
 
 @routes.add("POST", "/agents/self/heartbeat", needs=Scope.AGENT, answers=LeasesShown)

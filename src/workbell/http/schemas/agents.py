@@ -11,6 +11,7 @@ from workbell.agents.naming import MOST_LABELS, SESSION_LIMIT
 from workbell.agents.reports import Ending
 from workbell.agents.working import CAPACITY, MOST_HELD, MOST_JOBS
 from workbell.http.schemas.base import AT, RUN_ID, AgentBody, Json, Name, RequestBody, Seconds, Shown, When
+from workbell.model.run import Status
 
 Session = Annotated[str, Field(min_length=1, max_length=SESSION_LIMIT, pattern=r"^[A-Za-z0-9._:-]+$")]
 Lease = Annotated[float, Field(ge=5, le=3600)]
@@ -124,6 +125,22 @@ class HandedRun(Shown):
 
 class HandedRuns(Shown):
     runs: list[HandedRun]
+
+
+class TakeBody(AgentBody):
+    """Who takes a run, and for how long."""
+
+    session: Session | None = Field(None, description=SESSION)
+    lease: Lease | None = Field(None, description="Seconds within which it will send a heartbeat.")
+
+
+class RunTaken(Shown):
+    """The run, if the agent has it now."""
+
+    run: HandedRun | None
+    status: Status = Field(
+        description="Of the run. `queued` without a run: a pause or a limit holds it back, or another takes it now."
+    )
 
 
 class HeartbeatBody(AgentBody):
