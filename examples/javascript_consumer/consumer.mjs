@@ -1,0 +1,167 @@
+// A consumer of Workbell's runs in JavaScript, written from docs/protocol.md alone: it takes runs from a D1 database through the
+// bridge, renews their leases, and finishes them, tries them again or fails them. Node.js 20 or newer, and no packages.
+//
+//   BRIDGE=https://workbell-bridge.YOUR.workers.dev TOKEN=… node consumer.mjs handlers.mjs
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+
+const { BRIDGE, TOKEN, LEASE = "30", POLL = "1" } = process.env; // the last two in seconds
+const handlers = (await import(pathToFileURL(path.resolve(process.argv[2])))).default;
+const worker = `${hostname()}/${process.pid}/${randomUUID()}`; // new with every start
+const lease = Number(LEASE) * 1000;
+const RETRY = { attempts: 3, delay: 1, factor: 2, cap: 60, jitter: 0.1, give_up_on: [], only_on: [] };
+const DAYS = { succeeded: 7, failed: 30, canceled: 30 }; // that a run is kept
+const RUN = `id lane status rank scheduled_for created_at updated_at attempt failures losses crashes alone token lease_until
+  worker cancel_requested started_at input options tag key user_id schedule event retry_of rescheduled_from accepted_by
+  expires_at progress error reason suspect`.split(/\s+/);
+const lanes = new Map(); // by id: what a survey said of it
+let set, ahead = 0, stopping = false;
+
+// Calls to the bridge
+
+async function call(route, body) {
+  const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
+  const request = { headers, method: body ? "POST" : "GET", body: body && JSON.stringify(body), signal: AbortSignal.timeout(15_000) };
+  const answer = await fetch(BRIDGE + route, request);
+  const told = JSON.parse(exact(await answer.text())); // a page for people is no JSON: nobody knows what was done
+  if (told.time) ahead = told.time - Date.now();
+  if (answer.ok) return told;
+  throw Object.assign(new Error(`HTTP ${answer.status} ${told.code}: ${told.message}`), { code: told.code });
+}
+
+const batch = async (...statements) => (await call("/v1/batch", { set, batch: statements })).answers;
+// Numbers of 16 digits and more stay texts: JavaScript would round the ids of lanes.
+const exact = (text) => text.replace(/"(?:[^"\\]|\\.)*"|-?\d{16,}/g, (found) => (found[0] === '"' ? found : `"${found}"`));
+const now = () => (Date.now() + ahead) * 1000; // microseconds, by the bridge's clock
+const whole = (number) => [String(number)]; // an integer on the wire
+const rows = (...listed) => ({ rows: JSON.stringify(listed) });
+
+// Claim
+
+async function claim() {
+  const time = now();
+  const due = ["dispatch", { now: whole(time), limit: whole(500), from_status: "scheduled", to_status: "queued" }];
+  const [, heads, tenants] = await batch(due, ["survey", { after: whole(-1), limit: whole(500) }], ["tenants", {}]);
+  const limited = new Set(tenants.filter(([, , , concurrency, rate]) => concurrency ?? rate).map(([name]) => name));
+  heads.sort((one, other) => one[1] - other[1] || Math.random() - 0.5); // the lowest rank first
+  for (const [lane, rank, tenant, , job, target] of heads) {
+    if (target !== null || limited.has(tenant) || !Object.hasOwn(handlers, job)) continue; // never what it cannot run
+    const [[definition]] = await batch(["find_job", { tenant, name: job }]);
+    const [retry, timeout, , concurrency, , rate] = definition?.slice(7) ?? [];
+    if (concurrency ?? rate) continue; // limits have steps of their own, which others keep to
+    lanes.set(lane, { tenant, job, retry, timeout });
+    const term = { worker, now: whole(time), lease_until: whole(time + lease * 1000) };
+    const [[row]] = await batch(["claim", { lane: whole(lane), rank: whole(rank), quota: whole(1), ...term, from_status: "queued", to_status: "running" }]);
+    if (row) return held(row);
+  }
+}
+
+const held = (row) => {
+  const run = Object.fromEntries(RUN.map((name, place) => [name, row[place]]));
+  return { ...lanes.get(run.lane), ...run, options: JSON.parse(run.options ?? "{}") };
+};
+
+// Execute, and renew meanwhile
+
+async function execute(run) {
+  if (run.suspect) await batch(["mark_alone", { id: run.id, token: whole(run.token), yes: whole(1) }]);
+  const stop = new AbortController();
+  const started = now();
+  run.until = Number(run.lease_until);
+  const renewing = setInterval(() => renew(run, stop), lease / 5);
+  const timeout = run.options.timeout ?? run.timeout;
+  const late = timeout ? setTimeout(() => stop.abort("timeout"), timeout * 1000) : undefined;
+  let outcome;
+  try {
+    const result = await handlers[run.job](JSON.parse(run.input ?? "{}"), { run, signal: stop.signal });
+    outcome = { status: "succeeded", result: JSON.stringify(result ?? null), failures: run.failures };
+  } catch (error) {
+    outcome = stop.signal.aborted && stop.signal.reason !== "timeout" ? canceled(run, stop.signal.reason) : failed(run, error, stop.signal.reason ?? "error");
+  }
+  clearInterval(renewing);
+  clearTimeout(late);
+  if (stop.signal.reason === "lost") return console.log(`${run.id} lost: its outcome is dropped`);
+  await book(run, started, outcome);
+}
+
+async function renew(run, stop) {
+  const until = now() + lease * 1000;
+  try {
+    const [[renewed]] = await batch(["renew", { ...rows([run.id, run.token, "running"]), taken: whole(0), lease_until: whole(until) }]);
+    if (!renewed) return stop.abort("lost");
+    run.until = until;
+    if (renewed[2] !== null) stop.abort(renewed[2]); // its end was asked for
+  } catch (error) {
+    if (now() > run.until) stop.abort("lost");
+    console.error(`${run.id} not renewed: ${error.message}`);
+  }
+}
+
+// Finish
+
+const canceled = (run, reason) => ({ status: "canceled", reason, error: run.error, failures: run.failures });
+
+function failed(run, error, reason) {
+  const policy = { ...RETRY, ...JSON.parse(run.retry ?? "{}"), ...run.options.retry };
+  const failures = run.failures + 1;
+  const among = (names) => names.includes(error?.name);
+  const again = failures < policy.attempts && !among(policy.give_up_on) && (!policy.only_on.length || among(policy.only_on));
+  const wait = Math.min(policy.delay * policy.factor ** (failures - 1), policy.cap) * (1 + policy.jitter * Math.random());
+  return { status: again ? "scheduled" : "failed", error: String(error).replaceAll("\0", "�").slice(0, 16_000), reason, failures, wait };
+}
+
+async function book(run, started, { status, result = null, error = null, reason = null, failures, wait }) {
+  const at = now();
+  const due = Math.round(at + (wait ?? 0) * 1e6);
+  const guard = [run.id, "running", run.token, status];
+  const kept = (run.options.remove_delay ?? DAYS[status] * 86_400) * 1e6;
+  const statements = status === "scheduled"
+    ? [
+        ["move", rows([...guard, due, at, run.attempt, failures, run.losses, run.crashes, 0, null, null, null, error, reason, 0]), 1],
+        ["add_attempts", rows([run.id, run.attempt, "failed", started, at, worker, error, null])],
+      ]
+    : [
+        ["finish", rows([...guard, failures, run.losses, run.crashes, started, error, reason, at, result, at + kept]), 1],
+        ["remove_live", { ids: JSON.stringify([run.id]) }],
+      ];
+  if (status !== "scheduled" && run.key !== null) statements.push(["free_keys", rows([run.tenant, run.key, run.id])]);
+  const word = { succeeded: "success", failed: "failed" }[status];
+  if (word && run.schedule !== null) statements.push(["report", rows([run.schedule, word, at, Number(status === "failed")])]);
+  for (let pause = 1; ; pause = Math.min(pause * 2, 30)) {
+    try {
+      await batch(...statements);
+      return console.log(`${run.id} ${status}`);
+    } catch (problem) {
+      if (problem.code === "conflict") break;
+      console.error(`${run.id} not written yet: ${problem.message}`); // or it was: then the next try is a conflict
+      await sleep(pause * 1000);
+    }
+  }
+  const [[guards]] = await batch(["run_guards", { ids: JSON.stringify([run.id]) }]);
+  const asked = guards && guards[1] === "running" && guards[2] === run.token && guards[3];
+  if (asked) return book(run, started, { ...canceled(run, "canceled"), error, failures }); // it can only end
+  console.log(`${run.id} lost, or written before`);
+}
+
+// Poll
+
+for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => (stopping = true)); // what it has, it ends
+console.log(`consumer ${worker}`);
+let unsure = false;
+while (!stopping) {
+  try {
+    set ??= (await call("/v1/health")).sets.at(-1);
+    // After a lost answer: what the store says it holds is worked on, whether or not that was told.
+    const [[row]] = unsure ? await batch(["held_by", { worker }]) : [[]];
+    unsure = true;
+    const run = row ? held(row) : await claim();
+    unsure = false;
+    await (run ? execute(run) : sleep(Number(POLL) * 1000));
+  } catch (error) {
+    console.error(error.message);
+    await sleep(Number(POLL) * 1000);
+  }
+}
