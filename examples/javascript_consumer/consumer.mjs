@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 
 const { BRIDGE, TOKEN, LEASE = "30", POLL = "1" } = process.env; // the last two in seconds
+if (!/^https:|^http:\/\/(127\.|localhost)/.test(BRIDGE)) throw new Error("BRIDGE: over http:// the token could be read; use https://");
 const handlers = (await import(pathToFileURL(path.resolve(process.argv[2])))).default;
 const worker = `${hostname()}/${process.pid}/${randomUUID()}`; // new with every start
 const lease = Number(LEASE) * 1000;
@@ -45,7 +46,7 @@ async function claim() {
   const time = now();
   const due = ["dispatch", { now: whole(time), limit: whole(500), from_status: "scheduled", to_status: "queued" }];
   const [, heads, tenants] = await batch(due, ["survey", { after: whole(-1), limit: whole(500) }], ["tenants", {}]);
-  const limited = new Set(tenants.filter(([, , , concurrency, rate]) => concurrency ?? rate).map(([name]) => name));
+  const limited = new Set(tenants.filter(([, , , , , concurrency, rate]) => concurrency ?? rate).map(([name]) => name));
   heads.sort((one, other) => one[1] - other[1] || Math.random() - 0.5); // the lowest rank first
   for (const [lane, rank, tenant, , job, target] of heads) {
     if (target !== null || limited.has(tenant) || !Object.hasOwn(handlers, job)) continue; // never what it cannot run
@@ -71,7 +72,7 @@ async function execute(run) {
   const stop = new AbortController();
   const started = now();
   run.until = Number(run.lease_until);
-  const renewing = setInterval(() => renew(run, stop), lease / 5);
+  const renewing = setInterval(() => renew(run, stop), Math.min(lease / 5, 1000));
   const timeout = run.options.timeout ?? run.timeout;
   const late = timeout ? setTimeout(() => stop.abort("timeout"), timeout * 1000) : undefined;
   let outcome;

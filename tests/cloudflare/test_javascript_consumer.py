@@ -62,7 +62,7 @@ def consuming(address: str) -> Iterator[Consumer]:
 def bell(url: str) -> Iterator[Workbell]:
     """Declares the jobs and works on nothing, unless a test starts it."""
     with Workbell(settings=Settings(url=url, poll=0.2, lease=LEASE, sweep=0.3)) as bell:
-        for name in ("greet", "fails", "gives_up", "slow", "stops", "limited"):
+        for name in ("greet", "fails", "gives_up", "slow", "stops", "limited", "unknown"):
             bell.job(name=name, concurrency=1 if name == "limited" else None)(lambda **_: None)
         bell.store.jobs.put([limited()])
         yield bell
@@ -147,13 +147,16 @@ def test_a_cancel_reaches_it(bell: Workbell, address: str) -> None:
 
 
 def test_what_it_leaves_to_others(bell: Workbell, address: str) -> None:
-    """Jobs that it does not know, runs for agents, and jobs with limits."""
-    left = [bell.enqueue("limited"), bell.enqueue("greet", {"name": "x"}, target="box")]
+    """Jobs that it does not know, runs for agents, what is paused, and jobs and tenants with limits."""
+    bell.tenants.put("acme", rate="100/m")
+    left = [bell.for_tenant("acme").enqueue("greet", {"name": "x"}), bell.enqueue("limited"), bell.enqueue("unknown")]
+    left += [bell.enqueue("greet", {"name": "x"}, target="box")]
     bell.pauses.pause(queue="slow-lane")
     left.append(bell.enqueue("greet", {"name": "x"}, queue="slow-lane"))
     with consuming(address):
         assert bell.wait(bell.enqueue("greet", {"name": "y"}).id, timeout=DEADLINE).status is Status.SUCCEEDED
-        assert {bell.get(run.id).status for run in left} == {Status.QUEUED}
+        found = bell.store.runs.find(run.id for run in left).values()
+        assert [run.status for run in found] == [Status.QUEUED] * 5
 
 
 @pytest.mark.parametrize("kind", ["lost", "never", "after"])

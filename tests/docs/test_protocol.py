@@ -12,8 +12,13 @@ from workbell.model.ids import lane_id
 from workbell.model.limit import Limits, limits_on
 from workbell.model.run import Lane
 from workbell.model.schedule import ScheduleOptions
-from workbell.model.state import MOVES, diagram
+from workbell.model.state import FINISHED, MOVES, diagram
+from workbell.queues import message
+from workbell.stores.d1.query_set import answerings, parameters
 from workbell.stores.migrate import NEWEST
+from workbell.stores.rows import LIVE
+from workbell.stores.runs.moving import ATTEMPT, KEY, MOVED, REPORT
+from workbell.stores.runs.runs import LEASED
 from workbell.timing import jitter
 
 TEXT = text_of(DOCS / "protocol.md")
@@ -32,7 +37,7 @@ def test_the_state_diagram_is_the_state_machine() -> None:
 
 
 def test_every_move_is_listed_with_its_statuses() -> None:
-    rows = {line.split(" | ")[0].strip("| `"): line.split(" | ") for line in TEXT.splitlines() if "` | `" in line}
+    rows = {row[0].strip("`"): row for row in table_rows(TEXT, "Moves")}
     for move, rule in MOVES.items():
         shown = rows[move]
         assert re.findall(r"`(\w+)`", shown[1]) == list(rule.sources), move
@@ -92,3 +97,40 @@ def test_delays_of_ticks_are_right() -> None:
 
 def test_the_version_of_the_schema_is_the_newest() -> None:
     assert f"version {NEWEST} of the schema" in TEXT
+
+
+def test_the_queries_of_a_consumer_are_those_of_the_bridge() -> None:
+    """Names, values and columns: whoever writes a consumer has nothing but this page."""
+    rows = table_rows(TEXT, "Queries of a consumer")
+    assert len(rows) >= 15
+    for query, values, answer in rows:
+        found = answerings()[query.strip("`")]
+        named = re.findall(r"(?:^|[,;] )`(\w+)`", values)
+        assert sorted(named) == sorted(parameters(found.sql)), query
+        columns = LIVE if answer.startswith("a live run") else re.findall(r"`(\w+)`", answer)
+        assert tuple(columns) == found.columns[: len(columns)], query
+        assert bool(columns) == bool(found.columns), query
+
+
+def test_rows_of_the_queries_have_the_columns_of_the_code() -> None:
+    shown = {
+        row[0].strip("`"): re.findall(r"\[([^\]]+)\]", row[1]) for row in table_rows(TEXT, "Queries of a consumer")
+    }
+    lists = {query: found[0].split(", ") for query, found in shown.items() if found}
+    assert {query: len(columns) for query, columns in lists.items()} == {
+        "renew": len(LEASED),
+        "move": len(MOVED),
+        "add_attempts": len(ATTEMPT),
+        "finish": len(FINISHED),
+        "free_keys": len(KEY),
+        "report": len(REPORT),
+    }
+    assert lists["move"][4:] == MOVED[4:]
+    assert [*lists["finish"][4:11], "result_text", "remove_at"] == FINISHED[4:]
+    assert lists["add_attempts"] == ATTEMPT
+    assert lists["free_keys"] == list(KEY)
+
+
+def test_the_queue_message_is_that_of_the_code() -> None:
+    (shown,) = re.findall(r'^\{"version".*\}$', TEXT.partition("## The queue message")[2], re.MULTILINE)
+    assert message.encode(message.decode(shown)) == shown.replace(": ", ":").replace(", ", ",")
