@@ -8,7 +8,7 @@ import { handlers } from "./handlers.mjs";
 
 /**
  * @typedef {{ WORKBELL: string, AGENT_TOKEN: string, DISPATCH_TOKEN?: string, LEASE?: string }} Env
- * @typedef {{ id: string, token: number, job: string, input: Record<string, unknown>, attempt: number, cancel: string | null }} Run
+ * @typedef {{ id: string, token: number, job: string, handler?: string | null, input: Record<string, unknown>, attempt: number, cancel: string | null }} Run
  * @typedef {(input: any, context: { run: Run, signal: AbortSignal }) => unknown} Handler
  * @typedef {{ status: string, result?: unknown, error?: string, kinds?: string[], final?: boolean, reason?: string }} Report
  */
@@ -104,7 +104,8 @@ class Agent {
 /** @param {Run} run @param {AbortController} stop @returns {Promise<Report>} */
 async function execute(run, stop) {
   if (run.cancel) return { status: "canceled", reason: run.cancel };
-  const handler = Object.hasOwn(handlers, run.job) ? handlers[run.job] : undefined;
+  const name = [run.handler, run.job].find((each) => each && Object.hasOwn(handlers, each)); // a definition names its handler
+  const handler = name && handlers[name];
   if (!handler) return { status: "failed", error: `there is no handler for the job ${run.job}`, final: true };
   try {
     return { status: "succeeded", result: (await handler(run.input, { run, signal: stop.signal })) ?? null };

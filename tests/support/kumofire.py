@@ -22,7 +22,7 @@ CREATE TABLE kumofire_job_definitions (id TEXT PRIMARY KEY, name TEXT NOT NULL U
     payload_template TEXT, default_options TEXT, created_at TEXT NOT NULL, updated_at TEXT NOT NULL);
 CREATE TABLE kumofire_job_runs (id TEXT PRIMARY KEY, job_id TEXT NOT NULL REFERENCES kumofire_job_definitions (id),
     job_name TEXT NOT NULL, status TEXT NOT NULL, dedupe_key TEXT, payload TEXT NOT NULL,
-    attempt INTEGER NOT NULL DEFAULT 0, max_attempts INTEGER NOT NULL, next_run_at TEXT NOT NULL,
+    attempt INTEGER NOT NULL DEFAULT 0, max_attempts INTEGER NOT NULL, next_run_at TEXT,
     created_at TEXT NOT NULL, updated_at TEXT NOT NULL, started_at TEXT, finished_at TEXT, last_error TEXT);
 CREATE INDEX kumofire_runs_due ON kumofire_job_runs (status, next_run_at);
 CREATE UNIQUE INDEX kumofire_runs_key ON kumofire_job_runs (dedupe_key) WHERE dedupe_key IS NOT NULL;

@@ -70,6 +70,8 @@ def take_job(row: KumofireJob, into: Into) -> TakenJob:
     if template is not None and not isinstance(_json("payload_template", template), dict):
         notes.append("its payload_template is no object, and is left out")
         template = None
+    if template is not None and row.handler in (None, row.name):
+        notes.append("its payload_template is no default here; give the parameters of its function defaults")
     created = _time("created_at", row.created_at)
     return TakenJob(
         Job(
@@ -145,6 +147,8 @@ def take_run(row: KumofireRun, into: Into) -> TakenRun:
         status = Status(row.status)
     except ValueError:
         raise CannotTake(f"its status {row.status[:40]!r} is unknown") from None
+    if status is Status.SCHEDULED and row.next_run_at is None:
+        raise CannotTake("it is scheduled without a next_run_at, so that it was never to run there")
     notes: list[str] = []
     key = _key(row.dedupe_key, notes)
     created = _time("created_at", row.created_at)

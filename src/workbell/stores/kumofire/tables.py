@@ -117,7 +117,10 @@ class KumofireTables:
         there = {row[0] for row in self._source.read("kumofire_tables")}
         name = self._source.name
         if "kumofire_schema_version" not in there:
-            raise StoreError(f"{name}: there are no tables of Kumofire Jobs; see whether it is the right database.")
+            raise StoreError(
+                f"{name}: there are no tables of Kumofire Jobs, whose names begin with kumofire_; see whether it is the "
+                "right database."
+            )
         version = self._source.read("kumofire_version")[0][0] or 0
         if not OLDEST <= version <= NEWEST:
             raise StoreError(
