@@ -34,7 +34,7 @@ def test_from_d1(same: bool, miniflare: Miniflare, tmp_path: Path) -> None:
     miniflare.fault(source, every=1 << 40)
     with Workbell(settings=Settings(url=target, poll=0.2)) as bell:
         assert_imported(bell, now)
-        work_off(bell)
+        work_off(bell, now)
 
 
 def test_pages(miniflare: Miniflare, tmp_path: Path) -> None:

@@ -175,11 +175,11 @@ async def test_what_a_take_leaves_alone() -> None:
         one, two = (bell.enqueue("alone", target="web-1") for _ in range(2))
         assert (await taken(scene, one.id))["run"] is not None
         assert await taken(scene, two.id) == {"run": None, "status": "queued"}
+        ended = {"token": 1, "session": "s", "status": "failed", "error": "x", "final": True}
+        await scene.ask("POST", f"/agents/self/runs/{one.id}/result", 200, ended)
         bell.agents.disable("web-1")
         assert await taken(scene, two.id) == {"run": None, "status": "queued"}
         bell.agents.enable("web-1")
-        ended = {"token": 1, "session": "s", "status": "failed", "error": "x", "final": True}
-        await scene.ask("POST", f"/agents/self/runs/{one.id}/result", 200, ended)
         assert (await taken(scene, two.id))["run"] is not None
 
         bell.tenants.put("default", concurrency=2)

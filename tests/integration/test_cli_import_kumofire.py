@@ -58,7 +58,7 @@ def test_everything_is_kept_and_worked_off(folder: Folder, database: Path, sql_s
         assert daily.next_run_at is not None
         assert daily.next_run_at.hour == 20
         assert (schedules["off"].enabled, schedules["off"].next_run_at) == (False, None)
-        work_off(bell)
+        work_off(bell, now)
 
 
 def test_definitions_are_jobs(folder: Folder, database: Path, sql_store: Store, sql_store_url: str) -> None:

@@ -62,8 +62,8 @@ def _assert_keys(bell: Workbell) -> None:
     assert bell.get(run_id(5)).status is Status.SUCCEEDED, "its key is still held"
 
 
-def work_off(bell: Workbell, schedule: str = "every-minute") -> None:
-    """An engine works off what waits, and the schedule ticks on."""
+def work_off(bell: Workbell, now: datetime, schedule: str = "every-minute") -> None:
+    """An engine works off what waits, and the schedule ticks on, with the tick that it was waiting for."""
     ticked = asyncio.Event()
     done: dict[str, Any] = {}
 
@@ -91,5 +91,6 @@ def work_off(bell: Workbell, schedule: str = "every-minute") -> None:
     assert ticked.is_set()
     tick = bell.schedules.ticks(schedule)[-1]
     assert tick.run is not None
+    assert tick.due == now.replace(second=0, microsecond=0)
     assert bell.get(tick.run).input == {"to": "cron"}
     assert bell.get(run_id(1)).status is Status.SCHEDULED

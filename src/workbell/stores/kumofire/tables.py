@@ -118,8 +118,8 @@ class KumofireTables:
         name = self._source.name
         if "kumofire_schema_version" not in there:
             raise StoreError(
-                f"{name}: there are no tables of Kumofire Jobs, whose names begin with kumofire_; see whether it is the "
-                "right database."
+                f"{name}: there are no tables of Kumofire Jobs, whose names begin with kumofire_; see whether it is "
+                "the right database."
             )
         version = self._source.read("kumofire_version")[0][0] or 0
         if not OLDEST <= version <= NEWEST:

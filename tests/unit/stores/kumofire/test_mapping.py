@@ -115,8 +115,25 @@ def test_schedules(row: KumofireSchedule) -> None:
         return
     assert write_time(schedule.next_run_at or NOW) == row.next_run_at
     assert schedule.look_at == schedule.next_run_at
-    if not any("is no tick" in note for note in notes):
-        assert timing.next(schedule.last_scheduled_at) == schedule.next_run_at, "the tick it waits for comes first"
+    assert (timing.next(schedule.last_scheduled_at) == schedule.next_run_at) != any(
+        "is no tick" in one for one in notes
+    )
+
+
+@given(
+    kind=st.sampled_from([("cron", "* * * * *"), ("cron", "0 * * * *"), ("interval", "5m"), ("interval", "1h30m")]),
+    due=st.datetimes(datetime(1970, 1, 2), datetime(2100, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001
+    zone=st.sampled_from([None, "UTC", "Asia/Tokyo"]),
+)
+def test_the_tick_that_it_waits_for_comes_next(kind: tuple[str, str], due: datetime, zone: str | None) -> None:
+    """And none before it, however long ago it was due."""
+    due = due.replace(minute=0, second=0, microsecond=0)
+    at = write_time(due)
+    row = KumofireSchedule("x", "mail", *kind, zone, at, None, 1, "{}", 3, at, at, "name")
+    schedule, notes = take_schedule(row, INTO)
+    timing = read_timing(schedule.kind.value, schedule.expression, schedule.timezone)
+    assert schedule.last_scheduled_at is not None
+    assert (notes, timing.next(schedule.last_scheduled_at), schedule.look_at) == ([], due, due)
 
 
 @given(name=texts, handler=st.none() | texts, template=payloads, options=payloads)
