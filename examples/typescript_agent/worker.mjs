@@ -22,8 +22,9 @@ export default {
     const agent = new Agent(env);
     await Promise.all(
       batch.messages.map(async (message) => {
-        const id = message.body?.version === 1 && (message.body.run ?? message.body.kumofireJobRunId);
-        if (typeof id !== "string") return message.ack(); // not one of ours: it will not become one
+        const { version = 1, run, kumofireJobRunId } = message.body ?? {};
+        const id = version === 1 ? (run ?? kumofireJobRunId) : undefined;
+        if (typeof id !== "string") return message.retry({ delaySeconds: BUSY }); // not understood here: not acknowledged
         const again = await agent.takeAndWork(id).catch((error) => (console.error(id, error), true));
         again ? message.retry({ delaySeconds: BUSY }) : message.ack();
       }),
@@ -117,10 +118,13 @@ async function execute(run, stop) {
 
 /** @param {Env} env @param {string} path @param {object} body @param {string} token */
 async function call(env, path, body, token) {
-  const answer = await fetch(`${env.WORKBELL}/api/v1${path}`, {
+  const url = new URL(`${env.WORKBELL}/api/v1${path}`);
+  if (url.protocol !== "https:" && url.hostname !== "127.0.0.1") throw new Error("WORKBELL: over http:// the token could be read; use https://");
+  const answer = await fetch(url, {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     body: JSON.stringify(body),
+    redirect: "manual", // the token is for this server alone
     signal: AbortSignal.timeout(15_000),
   });
   return { status: answer.status, body: await answer.json().catch(() => ({})) };

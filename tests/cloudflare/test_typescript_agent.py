@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
-from datetime import UTC, datetime
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -53,19 +53,43 @@ class Scene:
         return self.bell.wait(run.id, timeout=DEADLINE)
 
 
-@pytest.fixture(scope="module")
-def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    folder = tmp_path_factory.mktemp("agent")
+@contextmanager
+def opened(folder: Path, *, engine: bool) -> Iterator[Scene]:
     with ExitStack() as stack:
         settings = Settings(url=f"sqlite:///{folder}/workbell.db", http_port=0, sweep=0.5)
         bell = stack.enter_context(Workbell(settings=settings))
         server = stack.enter_context(served(bell))
-        stack.enter_context(server.working())
+        if engine:
+            stack.enter_context(server.working())
         token = bell.agents.pair(bell.agents.pairing("worker", labels=["typescript"]).text).text
-        bindings = json.dumps({"WORKBELL": server.url, "AGENT_TOKEN": token, "LEASE": str(LEASE)})
-        worker = Node(folder, "agent_harness.mjs", str(EXAMPLE), str(HERE / "agent_handlers.mjs"), bindings)
+        bindings = {"WORKBELL": server.url, "AGENT_TOKEN": token, "LEASE": str(LEASE)}
+        if not engine:
+            bindings["DISPATCH_TOKEN"] = bell.tokens.create("cron", scopes=["dispatch"], tenant="*").text
+        handlers = str(HERE / "agent_handlers.mjs")
+        worker = Node(folder, "agent_harness.mjs", str(EXAMPLE), handlers, json.dumps(bindings))
         stack.callback(worker.stop)
         yield Scene(server, worker)
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    with opened(tmp_path_factory.mktemp("agent"), engine=True) as scene:
+        yield scene
+
+
+def test_without_an_engine_the_cron_trigger_dispatches(tmp_path: Path) -> None:
+    """Schedules fire, and what is due is queued, by the Worker alone."""
+    with opened(tmp_path, engine=False) as scene:
+        run = scene.enqueue("mail", {"to": "later"}, delay=0.5)
+        once = datetime.now(UTC) + timedelta(seconds=0.5)
+        scene.bell.schedules.put("soon", job="mail", at=once, target=LABEL, payload={"to": "once"})
+
+        def results() -> list[object]:
+            scene.post("/cron")
+            ids = [run.id, *(tick.run or "" for tick in scene.bell.schedules.ticks("soon"))]
+            return [scene.bell.get(one).result for one in ids]
+
+        until(lambda: results() == [{"sent": "later"}, {"sent": "once"}], "both have run", DEADLINE)
 
 
 def test_a_message_is_a_run(scene: Scene) -> None:
