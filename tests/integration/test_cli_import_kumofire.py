@@ -107,6 +107,17 @@ def test_one_that_dies_on_the_way_is_repeated(
         assert_imported(bell, now)
 
 
+def test_keys_that_did_not_arrive_are_repeated(folder: Folder, database: Path, now: datetime) -> None:
+    """Where a page takes several writes, as on D1, it may end between the runs and their keys."""
+    url = f"sqlite:///{folder.path}/new.db"
+    take(folder, url)
+    gone = ("DELETE FROM workbell_keys", []), ("DELETE FROM workbell_attempts", [])
+    write(folder.path / "new.db", gone)
+    take(folder, url)
+    with Workbell(url) as bell:
+        assert_imported(bell, now)
+
+
 def test_a_dry_run_writes_nothing(folder: Folder, database: Path, sql_store_url: str) -> None:
     told = take(folder, "sqlite:///new.db", "--dry-run")
     assert (told["dry_run"], told["imported"]) == (True, FOUND)

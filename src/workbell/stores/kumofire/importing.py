@@ -103,6 +103,8 @@ def import_tables(
             raise
         said = str(error).rstrip(".")
         raise type(error)(f"{said}. Until then {done} were imported; repeat it, nothing is doubled.") from error
+    if target is not None and not dry:
+        target.wake()  # workers may wait for a hint
     return report
 
 
@@ -139,15 +141,16 @@ class _Import:
         self._report.imported[SCHEDULES] += len(new)
 
     def runs(self, taken: Sequence[TakenRun]) -> None:
+        """Runs that the store does not know; of all, keys and attempts: on D1 a page is written in several parts."""
         report = self._report
         known = set() if self._target is None else self._target.runs.find(one.run.id for one in taken).keys()
         new = [one for one in taken if one.run.id not in known]
-        keys = [(self._into.tenant, one.key, one.run.id, FOREVER) for one in new if one.key and self._holds(one)]
+        keys = [(self._into.tenant, one.key, one.run.id, FOREVER) for one in taken if one.key and self._holds(one)]
         self._load(
             StorePage(
                 lanes=list({one.run.lane.id: one.run.lane for one in new}.values()),
                 runs=[one.run for one in new],
-                attempts=[one.lost for one in new if one.lost is not None],
+                attempts=[one.lost for one in taken if one.lost is not None],
                 keys=keys,
             )
         )
@@ -157,7 +160,7 @@ class _Import:
             if one.key:
                 report.found[KEYS] += 1
                 report.there[KEYS] += one.run.id in known
-        report.imported[KEYS] += len(keys)
+        report.imported[KEYS] += sum(run not in known for _, _, run, _ in keys)
 
     def _holds(self, one: TakenRun) -> bool:
         """Whether a run gets its key: of two with one, which its index does not allow, the first that is read."""
