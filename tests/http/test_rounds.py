@@ -8,6 +8,7 @@ import pytest
 
 from tests.http.conftest import Api, Caller
 from workbell import InvalidOption, Status
+from workbell.http.routes import rounds
 from workbell.http.schemas.rounds import ConsumedShown, DispatchedShown
 from workbell.model.access import ALONE, Scope
 
@@ -121,3 +122,23 @@ async def test_the_server_stops(api: Api) -> None:
     api.app.state.service.stopping.set()
     (told,) = (await asking)["results"]
     assert (told["answer"], told["status"], told["reason"]) == ("retry", "queued", "handed back: stopped")
+
+
+async def test_so_many_at_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "MOST_ROUNDS", 1)
+    begun, gate = asyncio.Event(), asyncio.Event()
+
+    @api.bell.job
+    async def hold() -> None:
+        begun.set()
+        await gate.wait()
+
+    hold.enqueue()
+    asker = caller(api, "consume")
+    first = asyncio.ensure_future(asker.ask("POST", "/consume", body={}))
+    await asyncio.wait_for(begun.wait(), 30)
+    answer = await asker.send("POST", "/consume", json={})
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "5")
+    gate.set()
+    assert len((await first)["results"]) == 1
+    await asker.ask("POST", "/consume", body={})

@@ -71,6 +71,7 @@ class Service:
         self.bus = bus
         self.jobs = jobs
         self.one_shot = one_shot
+        self.rounds = 0  # of work, for callers that wait for them
         self.auth = auth
         self._for_all = settings.http_auth == "none" and auth is None  # whom a hook does not know needs a token
         self.hosts = allowed_hosts(listen, settings.http_hosts)

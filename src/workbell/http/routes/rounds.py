@@ -7,18 +7,22 @@ import asyncio
 from starlette.requests import Request
 from starlette.responses import Response
 
+from workbell.engine.consume_round import ConsumeRound
 from workbell.engine.one_shot import RUNS
-from workbell.errors import Forbidden, InvalidOption
+from workbell.errors import Forbidden, InvalidOption, TooMany
 from workbell.http.answers import JsonResponse
 from workbell.http.call import call_of
 from workbell.http.routing import Routes
 from workbell.http.schemas.rounds import ConsumeBody, ConsumedShown, DispatchBody, DispatchedShown
 from workbell.http.service import Service
 from workbell.model.access import EVERY_TENANT, Scope
+from workbell.model.one_shot import Consumed
 from workbell.queues.message import check_version
 
 routes = Routes("rounds")
 
+MOST_ROUNDS = 20  # of work at once: each has threads of its own, and a queue may push from 250 places
+AGAIN = 5  # seconds
 ALL, ANY = DispatchBody.model_validate({}), ConsumeBody.model_validate({})  # without a body
 
 
@@ -43,13 +47,26 @@ async def consume(request: Request, asked: ConsumeBody = ANY) -> Response:
     if asked.runs is not None and asked.limit is not None:
         raise InvalidOption("limit: it is for what the server chooses; with `runs` leave it out.")
     work = service.one_shot.begin(runs=asked.runs, limit=asked.limit or RUNS, seconds=asked.seconds)
+    if service.rounds >= MOST_ROUNDS:
+        error = TooMany(f"This server works on {MOST_ROUNDS} rounds; ask again in {AGAIN} s, or less often.")
+        error.retry_after = AGAIN
+        raise error
+    service.rounds += 1
+    try:
+        return JsonResponse(await _unless_stopped(service, work))
+    finally:
+        service.rounds -= 1
+
+
+async def _unless_stopped(service: Service, work: ConsumeRound) -> Consumed:
+    """A server that stops hands back what has not ended, and answers `retry` for it."""
     working = asyncio.ensure_future(work.run())
     stopped = asyncio.ensure_future(service.stopping.wait())
     try:
         await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
-            work.stop()  # the server stops: what has not ended is handed back, and answered as `retry`
-        return JsonResponse(await working)
+            work.stop()
+        return await working
     finally:
         stopped.cancel()
 

@@ -35,8 +35,9 @@ async function consume(version, group, env) {
     const runs = group.map(([, run]) => run);
     results = (await post(env, "consume", { version, runs, seconds }, seconds + BEYOND)).results;
   } catch (error) {
-    console.error(`${group.length} messages are delivered again in ${LATER} s: ${error.message}`);
-    for (const [message] of group) message.retry({ delaySeconds: LATER });
+    const delaySeconds = error.after ?? LATER;
+    console.error(`${group.length} messages are delivered again in ${delaySeconds} s: ${error.message}`);
+    for (const [message] of group) message.retry({ delaySeconds });
     return;
   }
   const answers = new Map(results.map((result) => [result.run, result]));
@@ -71,5 +72,6 @@ async function post(env, path, body, seconds) {
   });
   const text = await answer.text();
   if (answer.ok) return JSON.parse(text);
-  throw new Error(`${path}: HTTP ${answer.status}: ${text.slice(0, 300)}`);
+  const after = Number(answer.headers.get("retry-after")) || undefined;
+  throw Object.assign(new Error(`${path}: HTTP ${answer.status}: ${text.slice(0, 300)}`), { after });
 }
