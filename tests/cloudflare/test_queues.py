@@ -10,6 +10,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
@@ -215,20 +216,34 @@ class Pushed:
         return until(lambda: (found := self.bell.get(run_id)).status.final and found.status, run_id, PATIENCE)
 
 
-@pytest.fixture
-def pushed(tmp_path: Path, sqlite_files: SqliteFiles, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pushed]:
+@contextmanager
+def pushing(url: str, folder: Path) -> Iterator[Pushed]:
     counted: Counter[str] = Counter()
-    url = sqlite_files.make(tmp_path / "x.db")
     with Workbell(settings=Settings(url=url, http_port=0)) as executing, served(executing) as service:
         _declare(executing, counted)
         token = executing.tokens.create("cloudflare", scopes=["consume", "dispatch"], tenant="*").text
-        queue = QueueServer(tmp_path, SERVICE=service.url, SERVICE_TOKEN=token)
+        queue = QueueServer(folder, SERVICE=service.url, SERVICE_TOKEN=token)
         try:
             with Workbell(settings=Settings(url=url, queue_url=queue.url())) as bell:
                 _declare(bell, Counter())
                 yield Pushed(bell, queue, service, counted)
         finally:
             queue.stop()
+
+
+@pytest.fixture
+def pushed(tmp_path: Path, sqlite_files: SqliteFiles) -> Iterator[Pushed]:
+    with pushing(sqlite_files.make(tmp_path / "x.db"), tmp_path) as pushed:
+        yield pushed
+
+
+def test_all_at_cloudflare_but_the_handlers(tmp_path: Path, miniflare: Miniflare) -> None:
+    """D1 as the store, a queue that pushes, a cron trigger: no process of ours runs all the time but the server."""
+    with pushing(miniflare.url(), tmp_path) as pushed:
+        runs = pushed.bell.enqueue_many([("count", {})] * 10)
+        assert [pushed.ended(run.id) for run in runs] == [Status.SUCCEEDED] * 10
+        pushed.queue.do("cron")
+        assert set(pushed.counted.values()) == {1}
 
 
 class TestPush:

@@ -40,6 +40,15 @@ async def test_a_job_is_tried_again_and_waited_for(bell: Workbell) -> None:
     assert bell.runs(job="flaky") == [run]
 
 
+async def test_one_round_at_a_time(bell: Workbell) -> None:
+    @bell.job(cron="* * * * *")
+    def work() -> None: ...
+
+    run = await work.aenqueue()
+    await bell.adispatch()
+    assert [(one.run, one.status) for one in (await bell.aconsume()).results] == [(run.id, Status.SUCCEEDED)]
+
+
 async def test_a_running_job_is_canceled(bell: Workbell) -> None:
     begun = asyncio.Event()
 
