@@ -18,7 +18,7 @@ import pytest
 
 from tests.cloudflare.miniflare import TOKEN, Miniflare, open_d1
 from tests.support.warm import SOURCE
-from workbell import Status, StoreError, StoreUnavailable, Workbell
+from workbell import Answer, Context, Status, StoreError, StoreUnavailable, Workbell
 from workbell.model import state
 from workbell.model.state import Move, Retention
 from workbell.settings import Settings
@@ -204,3 +204,32 @@ def test_a_worker_that_is_killed(url: str, tmp_path: Path) -> None:
 
         anyio.run(engine)
         assert done == {"n0": 1, "n1": 1, "n2": 1}
+
+
+@pytest.mark.parametrize("kind", ["lost", "after"])
+def test_rounds_of_work(miniflare: Miniflare, kind: str) -> None:
+    """One-shot calls find out what was written, as engines do: every run ends, and what each call says is so."""
+    url = miniflare.url()
+    counted: Counter[str] = Counter()
+    with Workbell(settings=Settings(url=url, lease=5)) as bell:
+
+        @bell.job
+        def count(ctx: Context) -> None:
+            counted[ctx.run.id] += 1
+
+        ids = [bell.enqueue("count").id for _ in range(20)]
+        miniflare.fault(url, kind=kind, every=6, message="D1_ERROR: Network connection lost.")
+        end = time.monotonic() + PATIENCE
+        told: dict[str, Status | None] = {}
+        while True:
+            consumed = until_done(lambda: bell.consume(limit=5))
+            told |= {one.run: one.status for one in consumed.results if one.answer is Answer.DONE}
+            until_done(bell.dispatch)
+            found = until_done(lambda: bell.store.runs.find(ids))
+            if all(run.status.final for run in found.values()):
+                break
+            assert time.monotonic() < end, Counter(run.status for run in found.values())
+        assert miniflare.mend(url) > 0, "nothing has failed: the test proves nothing"
+        assert {found[run_id].status for run_id in ids} == {Status.SUCCEEDED}
+        assert set(told.values()) == {Status.SUCCEEDED}
+        assert set(counted) == set(ids)

@@ -16,7 +16,7 @@ import pytest
 from tests.support.fresh_store import fresh_store
 from tests.support.third_party import install_queue
 from workbell import Answer, Context, Event, InvalidOption, Retry, Run, Status, StoreUnavailable, Workbell
-from workbell.engine import one_shot
+from workbell.engine import due_round, one_shot
 from workbell.model import state
 from workbell.model.clock import ManualClock
 from workbell.model.one_shot import Consumed, Dispatched
@@ -83,6 +83,18 @@ class TestDispatch:
             assert bell.dispatch().recovered == 1
             assert bell.get(dead.run.id).status is Status.QUEUED
             assert bell.get(living.run.id).status is Status.RUNNING
+
+    def test_many_ended_leases_are_waited_for_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        clock, naps = ManualClock(), []
+        with Workbell(store=fresh_store(clock), settings=Settings(lease=1)) as bell:
+            bell.job(_work)
+            monkeypatch.setattr(due_round, "BATCH", 2)
+            for _ in range(5):
+                _claimed(bell)
+            clock.advance(2)
+            monkeypatch.setattr("workbell.engine.recover.time.sleep", naps.append)
+            assert bell.dispatch().recovered == 5
+            assert naps == [pytest.approx(0.6)]
 
     def test_expired_runs_end(self) -> None:
         clock = ManualClock()

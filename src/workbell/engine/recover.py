@@ -17,7 +17,7 @@ from workbell.model import state
 from workbell.model.run import Run, Status
 from workbell.model.state import Transition
 from workbell.runs.booking import Booking
-from workbell.stores.port import Store
+from workbell.stores.port import Lease, Store
 
 BATCH = 500
 
@@ -41,6 +41,7 @@ class Recover:
         self._announce = announce
         self._sweep = sweep
         self._sure = sure
+        self._seen: frozenset[Lease] | None = None  # in the first batch of a round, before the wait
         self._watch = None if lease is None else LeaseWatch(lease)
 
     def step(self, now: datetime) -> float:
@@ -60,7 +61,10 @@ class Recover:
         if self._watch is None:
             ended = self._store.runs.leases(now)
             if ended and self._sure:
-                time.sleep(self._sure)  # what is renewed meanwhile is not as it was seen, and cannot be taken over
+                if self._seen is None:
+                    self._seen = frozenset(ended)
+                    time.sleep(self._sure)  # what is renewed meanwhile is not as it was seen, and cannot be taken over
+                ended = [lease for lease in ended if lease in self._seen]
         else:
             clock = self._store.clock
             asked = clock.monotonic()
