@@ -280,7 +280,7 @@ class TestConsume:
         (one,) = bell.consume(seconds=0.2).results
         gate.set()
         assert time.monotonic() - begun < 20
-        assert (one.answer, one.status, one.retry_after) == (Answer.RETRY, Status.QUEUED, 5)
+        assert (one.answer, one.status, one.retry_after) == (Answer.RETRY, Status.QUEUED, 60)
         assert one.reason == "handed back: not ended after 0.2 s"
         found = bell.get(run.id)
         assert (found.status, found.failures, found.losses) == (Status.QUEUED, 0, 0)

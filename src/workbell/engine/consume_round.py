@@ -28,8 +28,8 @@ from workbell.settings import Settings
 
 log = logging.getLogger("workbell.engine")
 
-SOON = 5.0  # seconds until another try, for a run that a limit holds up, that was handed back, or is just being moved
-PAUSED = 60.0
+SOON = 5.0  # seconds until another try, for a run that a limit holds up, or that was handed back before it began
+LATER = 60.0  # for one that is paused, or had begun: another try may be cut short as well
 TRIES = 3  # claims that may fail one after the other; then the error is the caller's
 ENDS = tuple(move for move in Move if move not in (Move.START, Move.DISPATCH))
 
@@ -193,8 +193,9 @@ class ConsumeRound:
         run = notice.run
         if notice.move is not Move.RELEASE:
             return ConsumedRun(run.id, Answer.DONE, run.status)
-        reason = f"handed back: {self._why_over}" if _is_unfinished(notice) else "handed back"
-        return ConsumedRun(run.id, Answer.RETRY, run.status, reason, SOON)
+        if _is_unfinished(notice):
+            return ConsumedRun(run.id, Answer.RETRY, run.status, f"handed back: {self._why_over}", LATER)
+        return ConsumedRun(run.id, Answer.RETRY, run.status, "handed back", SOON)
 
     def _answer_of_other(self, run_id: str, run: Run | None, is_paused: Callable[[Lane], bool] | None) -> ConsumedRun:
         """A run that this round did not execute, or whose lease it lost."""
@@ -207,7 +208,7 @@ class ConsumeRound:
             case Status.QUEUED if not serves(self._runtime.registry, None)(run.lane):
                 return ConsumedRun(run_id, Answer.IGNORED, run.status, f"job {run.job!r} is not served here")
             case Status.QUEUED if is_paused is not None and is_paused(run.lane):
-                return ConsumedRun(run_id, Answer.RETRY, run.status, "paused", PAUSED)
+                return ConsumedRun(run_id, Answer.RETRY, run.status, "paused", LATER)
             case Status.QUEUED:
                 return ConsumedRun(run_id, Answer.RETRY, run.status, "a limit is reached, or time was up", SOON)
             case Status.RUNNING:
