@@ -195,7 +195,7 @@ async def test_the_wrong_verb_names_the_right_one(bell: Workbell, sql_store_url:
 
 
 def test_the_memory_store_has_no_database() -> None:
-    with Workbell("memory://", settings=Settings(url="memory://")) as bell:
+    with Workbell(settings=Settings(url="memory://")) as bell:
         bell.job(name="send")(lambda: None)
         with pytest.raises(WrongConnection, match="the memory store has no database"):
             bell.enqueue("send", connection=object())
