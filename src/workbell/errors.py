@@ -22,6 +22,24 @@ class UnknownJob(JobsError):
     exit_code = 4
 
 
+class JobDisabled(WorkbellError):
+    """The job is disabled, and takes no new runs."""
+
+    http_status = 409
+
+
+class JobExists(WorkbellError):
+    """Code has a job of this name, so it cannot be a definition."""
+
+    http_status = 409
+
+
+class JobInUse(WorkbellError):
+    """A schedule, a trigger or a definition still names the job."""
+
+    http_status = 409
+
+
 class InvalidPayload(WorkbellError):
     """The arguments do not fit the job's signature, or the limits of a payload."""
 

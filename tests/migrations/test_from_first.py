@@ -68,7 +68,7 @@ SERVICE = "tokens tenants audit notifications reads agents tallies"
 KINDS = {1: "lanes runs keys jobs", 2: "lanes runs keys jobs schedules ticks"}
 KINDS[3] = KINDS[2] + " pauses logs"
 KINDS[4] = f"{KINDS[3]} attempts {EVENTS}"
-KINDS[5] = KINDS[6] = KINDS[7] = KINDS[8] = KINDS[4]
+KINDS[5] = KINDS[6] = KINDS[7] = KINDS[8] = KINDS[9] = KINDS[4]
 
 
 def work_in(store: SqlStore) -> tuple[Run, Run, Run, Run]:

@@ -20,6 +20,7 @@ RELEASED = {
     "postgres/0007_priorities": "7a07a6f5d89b7eedf8f76a96b746a1f3e8fa37081c75c182eb9b41d9806768f6",
     "postgres/0008_retries": "76b57bb027742ceb73e6ad0abc8ff924d059556383bf1e5229b8bb596d79dcc1",
     "postgres/0009_run_options": "1fdf000134eef7cae6f8cbaea0a9613ebdbb8c63ac0396c9c70ef2530e3a8166",
+    "postgres/0010_definitions": "9c8bfa9f6bdbb812ac9854da8e38bddf4def70899c5581b41a0085383e7df501",
     "sqlite/0001_first": "538ffb7280c4e5406532139d1e28076a70daf96fc69ed9fbbddc4bd9cf5b9742",
     "sqlite/0002_schedules": "5df8c985432deb9a10c8074573d139723ffd5adab2ea66ba102dee63260eac67",
     "sqlite/0003_workers": "7173cffeb7df04f06e6207db9d5331ce9ff40c3ffe62911f94a85a29f5b1774a",
@@ -29,6 +30,7 @@ RELEASED = {
     "sqlite/0007_priorities": "e780785f49f96b3cc89ff6202458fa9ff2da429bed9572f9479a8e4e60a76613",
     "sqlite/0008_retries": "50379a30114cb258264e4acc63d5f6c9ccfd220038a18769f9c4388587041284",
     "sqlite/0009_run_options": "132629b95d27b901e96d701558ef437edc4fc8ef8bfcfa5d24bc297ea3dbb290",
+    "sqlite/0010_definitions": "e8958b90c699bf63471abf10754deb6c4c29dbe45d0bc749e5d53c7742be38a6",
 }
 
 

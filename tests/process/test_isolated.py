@@ -47,6 +47,17 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         assert worker.poll() is None, "the worker has ended"
 
 
+def test_a_definition_runs_in_the_process_of_its_handler(scene: Scene) -> None:
+    """By its own name, and with its own timeout, which the process knows too."""
+    scene.bell.jobs.put("pid-eu", handler="pid", payload={"number": 7})
+    run = scene.end_of("pid-eu")
+    assert (run.status, run.job, run.result["number"]) == (Status.SUCCEEDED, "pid-eu", 7)
+    scene.bell.jobs.put("waits-eu", handler="waits_for_ever", timeout=0.7, retry=1)
+    waited = scene.end_of("waits-eu")
+    assert (waited.reason, waited.job) == ("timeout", "waits-eu")
+    assert "waits-eu did not return within 0.7 s" in (waited.error or "")
+
+
 def is_alive(pid: int) -> bool:
     try:
         return state(pid) != "Z"

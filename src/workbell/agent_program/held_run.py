@@ -40,6 +40,7 @@ class Handed(msgspec.Struct, frozen=True):
     user_id: UserId = 0
     schedule: str | None = None
     event: str | None = None
+    handler: str | None = None  # the job whose code or command it is; none: `job`, by an older server
 
 
 def run_of(handed: Handed, worker: str, now: datetime) -> Run:
@@ -69,8 +70,9 @@ def run_of(handed: Handed, worker: str, now: datetime) -> Run:
 class HeldRun:
     """State of a held run. The program requests its stop, the handler reports; from any thread."""
 
-    def __init__(self, run: Run, renewed_at: float) -> None:
+    def __init__(self, run: Run, renewed_at: float, handler: str | None = None) -> None:
         self.run = run
+        self.handler = handler or run.job  # the job whose code or command it is
         self.work: Work | None = None  # for a handler
         self.stop = asyncio.Event()  # for a command
         self.renewed_at = renewed_at  # by the monotonic clock, from before the server was asked

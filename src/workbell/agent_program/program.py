@@ -196,7 +196,7 @@ class Program:
         for held in self._held_runs.values():
             if held.run.id == run.id:
                 self._ask_here(held, None)  # under an older lease
-        held = self._held_runs[run.id, run.token] = HeldRun(run, asked_at)
+        held = self._held_runs[run.id, run.token] = HeldRun(run, asked_at, handed.handler)
         held.on_report = self._on_report
         if handed.cancel is not None:
             held.mark(cancel=handed.cancel)
@@ -228,13 +228,15 @@ class Program:
         job = held.run.job
         if held.stopping:
             return self._stopped(held), None
-        command = self._commands.get(job)
+        command = self._commands.get(held.handler)
         if command is not None:
             outcome = await run_command(job, command, held.run, self._folder, held.stop)
             return outcome or self._stopped(held), None
-        function = None if self._handlers is None else self._handlers.find(job)
+        function = None if self._handlers is None else self._handlers.find(held.handler)
         if function is None or self._handlers is None:
             return HANDED_BACK, None
+        if job != held.handler:
+            function = function.named(job, held.run.options.timeout)
         ended = asyncio.wrap_future(self._handlers.start(held, function))
         limit = None if function.is_async or held.work is None else held.work.timeout
         return await self._await_handler(held, self._handlers, ended, limit, can_be_stopped=function.is_async)

@@ -20,12 +20,15 @@ HEADS = 500  # lanes read for one poll
 WIDER = 20  # times as many, if none of them has something to take
 
 
+AgentJob = tuple[Retry | None, float | None, Callable[[Lane], Sequence[Limit]], str | None]
+
+
 class AgentJobs:
     """Retry policy, timeout and limits of jobs, from the store, else from the registry. Read once a request."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._found: dict[str, tuple[Retry | None, float | None, Callable[[Lane], Sequence[Limit]]]] = {}
+        self._found: dict[str, AgentJob] = {}
 
     def retry(self, job: str) -> Retry | None:
         return self._of(job)[0]
@@ -37,19 +40,24 @@ class AgentJobs:
     def limits(self, lane: Lane) -> Sequence[Limit]:
         return self._of(lane.job)[2](lane)
 
-    def _of(self, job: str) -> tuple[Retry | None, float | None, Callable[[Lane], Sequence[Limit]]]:
+    def handler(self, job: str) -> str | None:
+        """The job whose code runs: itself, or the handler of a definition; None, if that is disabled."""
+        return self._of(job)[3]
+
+    def _of(self, job: str) -> AgentJob:
         if job not in self._found:
             self._found[job] = self._read_job(job)
         return self._found[job]
 
-    def _read_job(self, job: str) -> tuple[Retry | None, float | None, Callable[[Lane], Sequence[Limit]]]:
+    def _read_job(self, job: str) -> AgentJob:
         stored = self._runtime.store.jobs.find(self._runtime.tenant, job)
         if stored is not None:
-            return stored.retry, stored.timeout, lambda lane: limits_on(stored.limits, lane)
+            code = (stored.handler if stored.enabled else None) if stored.is_definition else job
+            return stored.retry, stored.timeout, lambda lane: limits_on(stored.limits, lane), code
         known = self._runtime.registry.find(job)
         if known is not None:
-            return known.retry, known.timeout, known.limits_of
-        return None, None, lambda _lane: ()
+            return known.retry, known.timeout, known.limits_of, job
+        return None, None, lambda _lane: (), job
 
 
 def claim_for(
@@ -67,7 +75,7 @@ def claim_for(
     limit = HEADS
     while True:
         seen = runtime.store.runs.survey_tenant(runtime.tenant, limit, agent.targets)
-        heads = [head for head in seen if jobs is None or head.lane.job in jobs]
+        heads = [head for head in seen if _takes(jobs, head.lane.job, known)]
         claimed = _claim_from(runtime, heads, worker, most=most, lease=lease, turn=turn, known=known)
         if claimed or len(seen) < limit:
             return claimed
@@ -75,8 +83,11 @@ def claim_for(
 
 
 def take_for(runtime: Runtime, run: Run, worker: str, *, lease: timedelta, known: AgentJobs) -> Run | None:
-    """Claim one run by its id, under a new lease; None if it is not queued, or held back by a pause or a limit."""
+    """Claim one run by its id, under a new lease; None if it is not queued, or held back by a pause, by a limit, or
+    because its definition is disabled."""
     store, lane = runtime.store, run.lane
+    if known.handler(lane.job) is None:
+        return None
     limits = _limits(runtime, [lane], known)
     now = store.clock.now()
     taken = store.runs.take([run.id], LeaseTerms(worker, now, now + lease), limits=limits or None)
@@ -91,6 +102,12 @@ def _limits(runtime: Runtime, lanes: Sequence[Lane], known: AgentJobs) -> dict[i
     tenants.refresh(runtime.store.clock.now())
     own = [tenants.limits[runtime.tenant]] if runtime.tenant in tenants.limits else []
     return {lane.id: found for lane in lanes if (found := [*known.limits(lane), *own])}
+
+
+def _takes(jobs: Sequence[str] | None, job: str, known: AgentJobs) -> bool:
+    """Whether an agent with these jobs takes runs of a job: it has it, or the handler of a definition."""
+    handler = known.handler(job)
+    return handler is not None and (jobs is None or job in jobs or handler in jobs)
 
 
 def _claim_from(

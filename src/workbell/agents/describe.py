@@ -34,6 +34,7 @@ def describe_handed_out(handed: HandedOut) -> dict[str, Any]:
         "id": run.id,
         "token": run.token,
         "job": run.job,
+        "handler": handed.handler or run.job,
         "input": run.input,
         "attempt": run.attempt,
         "lease_until": run.lease_until,

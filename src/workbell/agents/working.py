@@ -48,6 +48,7 @@ class HandedOut(NamedTuple):
     run: Run
     timeout: float | None = None
     cancel: str | None = None
+    handler: str | None = None  # the job whose code runs, if the run's job is a definition
 
 
 class TakeAnswer(NamedTuple):
@@ -123,7 +124,7 @@ class Working:
         self._publish_starts(new)
         if len(new) == 1 and new[0].suspect and not again and not holding:
             self._runtime.store.runs.mark_alone(Held(new[0].id, new[0].token))  # then its next loss is held against it
-        return again + [HandedOut(run, known.timeout(run)) for run in new]
+        return again + [HandedOut(run, known.timeout(run), handler=known.handler(run.job)) for run in new]
 
     def take(
         self, agent: Agent, run_id: str, session: str | None = None, *, lease: float | timedelta | None = None
@@ -165,6 +166,7 @@ class Working:
                 msgspec.structs.replace(own[one.run_id], lease_until=now + lease),
                 known.timeout(own[one.run_id]),
                 one.cancel_reason,
+                known.handler(stray[one.run_id].job),
             )
             for one in good
         ]

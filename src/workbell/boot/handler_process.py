@@ -51,7 +51,8 @@ class JobFinder:
 
     def find(self, execute: Execute) -> JobFunction[Any, Any]:
         by_name = self._recipe is not None or execute.handler.endswith(FILE)
-        job = self._find_by_name(execute.run.job) if by_name else _find_in_module(execute.run.job, execute.handler)
+        name = execute.job or execute.run.job
+        job = self._find_by_name(name) if by_name else _find_in_module(name, execute.handler)
         services = job.services
         assert isinstance(services, RuntimeServices)
         if services.resources.url != self._settings.url:
@@ -61,7 +62,7 @@ class JobFinder:
             )
         services.runtime.hooks.post = self.post
         services.store.limit_connections(FOR_HANDLER)
-        return job
+        return job if execute.job is None else job.named(execute.run.job, execute.timeout)
 
     def _find_by_name(self, name: str) -> JobFunction[Any, Any]:
         if self._bell is None:

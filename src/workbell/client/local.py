@@ -20,6 +20,7 @@ from workbell.handlers.registry import Registry
 from workbell.notices.notifications import Notifications, Notifier
 from workbell.runs.enqueuing import Enqueuing
 from workbell.runs.job_services import RuntimeServices
+from workbell.runs.jobs import Jobs
 from workbell.runs.runtime import Runtime
 from workbell.runs.verbs import Runs
 from workbell.runs.workers import Workers
@@ -41,6 +42,7 @@ class LocalClient:
         self.runs = Runs(runtime, self._services.enqueuing)
         self.workers = Workers(runtime)
         self.pauses = Pauses(runtime)
+        self.jobs = Jobs(runtime)
         self.schedules = Schedules(runtime)
         self.triggers = Triggers(runtime)
         self.events = Events(runtime)

@@ -31,9 +31,10 @@ def _unserved(store: Store, agents: Sequence[Agent], lanes: Sequence[Counts]) ->
         if counts.queued and not counts.paused and counts.lane.target is not None:
             queued[counts.lane.tenant, counts.lane.target, counts.lane.job] += counts.queued
     unserved = []
+    handlers = {(job.tenant, job.name): job.handler for job in store.jobs.definitions()} if queued else {}
     for (tenant, target, job), count in queued.most_common():
         meant = [agent for agent in agents if agent.tenant == tenant and target in agent.targets]
-        reason = out_of_reach(meant, target, job, now)
+        reason = out_of_reach(meant, target, handlers.get((tenant, job), job), now)
         if reason is not None:
             name = f"target {target}, job {job}" + (f", tenant {tenant}" if tenant != "default" else "")
             unserved.append(

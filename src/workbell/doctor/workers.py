@@ -9,7 +9,7 @@ from typing import Any
 
 from workbell.doctor.finding import MOST, Finding, each_unserved, with_remedy
 from workbell.doctor.spans import span
-from workbell.model.capability import capability, shortfall
+from workbell.model.capability import unserved
 from workbell.model.worker import Worker
 from workbell.stores.port import Counts, Store
 
@@ -57,10 +57,11 @@ def unserved_findings(store: Store, workers: Sequence[Worker], lanes: Sequence[C
     for counts in lanes:
         if counts.queued and not counts.paused and counts.lane.target is None:
             queued[counts.lane.tenant, counts.lane.queue, counts.lane.job] += counts.queued
-    unserved = []
+    listed = []
+    defined = {(job.tenant, job.name): job for job in store.jobs.definitions()} if queued else {}
     for (tenant, queue, job), count in queued.most_common():
-        reason = shortfall(capability(workers, queue, job, now), queue, job)
+        reason = unserved(workers, queue, job, now, defined.get((tenant, job)))
         if reason is not None:
             name = f"queue {queue}, job {job}" + (f", tenant {tenant}" if tenant != "default" else "")
-            unserved.append(f"{name}: {count:,} queued run{'s' if count > 1 else ''}, and nobody takes them. {reason}")
-    yield from each_unserved(unserved)
+            listed.append(f"{name}: {count:,} queued run{'s' if count > 1 else ''}, and nobody takes them. {reason}")
+    yield from each_unserved(listed)

@@ -123,8 +123,9 @@ class Consume:
             log.debug("%d runs claimed, %d wanted", len(runs), want, extra={"worker_id": self._claimant.worker})
         works: list[Work] = []
         for run in runs:
-            job = self._registry.find(run.lane.job)
-            if job is None:  # its file was removed at this very moment: a stray, and given back as such
+            lane = run.lane
+            job = self._registry.find(lane.job) or self._registry.find_for(lane.tenant, lane.job)
+            if job is None:  # its file or definition is gone at this very moment: a stray, and given back as such
                 self._held.unsure = True
                 continue
             apart = run.suspect and self._apart
@@ -215,11 +216,11 @@ class Consume:
 
 
 def serves(registry: Registry, queues: Sequence[str] | None) -> Callable[[Lane], bool]:
-    """Whether this worker takes runs of a lane: it knows the job, and serves the queue. Targets are agents' lanes."""
+    """Whether this worker takes runs of a lane: it has the job's code, and serves the queue. Targets are agents'."""
     return lambda lane: (
-        lane.job in registry
-        and lane.target is None
+        lane.target is None
         and (queues is None or lane.queue in queues or lane.job in EVERYWHERE)
+        and (lane.job in registry or registry.find_for(lane.tenant, lane.job) is not None)
     )
 
 
@@ -227,7 +228,7 @@ def limits(registry: Registry) -> Callable[[Lane], Sequence[Limit]]:
     """Limits of a lane, by the job that this worker knows."""
 
     def of(lane: Lane) -> Sequence[Limit]:
-        job = registry.find(lane.job)
+        job = registry.find_for(lane.tenant, lane.job)
         return () if job is None else job.limits_of(lane)
 
     return of

@@ -95,7 +95,7 @@ class Engine:
     def start(self) -> None:
         self._store.check()
         follow_time(self._store)
-        self._store.jobs.put(self._runtime.registry.stored_definitions(self._store.clock, self._runtime.tenant))
+        self._runtime.declare_jobs()
         self._runtime.publisher.poll()
         if self._scheduler is not None:
             self._scheduler.end_orphans()

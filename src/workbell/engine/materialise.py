@@ -21,13 +21,13 @@ from workbell.engine.locked_rows import PassedOver
 from workbell.engine.terms import find_terms, this_process
 from workbell.errors import JobsError, StoreError, StoreUnavailable
 from workbell.handlers.registry import Registry
-from workbell.model.job import RunTerms
+from workbell.model.job import RunTerms, job_disabled
 from workbell.model.payload import clean_text
 from workbell.model.run import NewRun, Run
 from workbell.model.run_defaults import Maker
 from workbell.model.schedule import DueSchedule, Overlap, Schedule, ScheduleChange
 from workbell.runs.publisher import RunPublisher
-from workbell.scheduling.decide import decide
+from workbell.scheduling.decide import decide, skip_pending
 from workbell.scheduling.failing import decide_broken, decide_failed
 from workbell.scheduling.request import request_for
 from workbell.scheduling.rule import rule_of
@@ -133,20 +133,32 @@ class Materialise:
         known: dict[tuple[str, str], RunTerms] = {}
         maker = self._maker()
 
-        def make_run(schedule: Schedule, at: datetime, made: datetime) -> NewRun:
+        def terms_of(schedule: Schedule) -> RunTerms:
             job = (schedule.tenant, schedule.job)
             if job not in known:
                 known[job] = find_terms(self._registry, self._store, *job)
-            return request_for(schedule, at, made, maker, known[job])
+            return known[job]
 
-        return [self._publisher.before_tick(self._decide(found, now, make_run)) for found in due]
+        def make_run(schedule: Schedule, at: datetime, made: datetime) -> NewRun:
+            return request_for(schedule, at, made, maker, terms_of(schedule))
+
+        return [
+            self._publisher.before_tick(self._decide(found, now, make_run, terms_of(found.schedule))) for found in due
+        ]
 
     def _decide(
-        self, found: DueSchedule, now: datetime, make_run: Callable[[Schedule, datetime, datetime], NewRun]
+        self,
+        found: DueSchedule,
+        now: datetime,
+        make_run: Callable[[Schedule, datetime, datetime], NewRun],
+        terms: RunTerms,
     ) -> ScheduleChange:
         schedule = found.schedule
         try:
-            return decide(schedule, rule_of(schedule), now, busy=found.busy, make_run=make_run)
+            rule = rule_of(schedule)
+            if not terms.enabled:
+                return skip_pending(schedule, rule, now, job_disabled(schedule.job))
+            return decide(schedule, rule, now, busy=found.busy, make_run=make_run)
         except StoreError:
             raise
         except JobsError as error:

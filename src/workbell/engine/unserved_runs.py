@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 
-from workbell.model.capability import capability, shortfall
+from workbell.model.capability import unserved
+from workbell.model.run import Lane
 from workbell.stores.port import Store
 
 log = logging.getLogger("workbell.scheduler")
@@ -30,23 +31,27 @@ class UnservedRuns:
             self._begun = True
             return FIRST_CHECK
         workers = self._store.workers.list()
+        unknown = [
+            lane for lane in set(self._waiting()) if unserved(workers, lane.queue, lane.job, now, None) is not None
+        ]
         missing = {}
-        for queue, job in set(self._waiting()):
-            reason = shortfall(capability(workers, queue, job, now), queue, job)
+        defined = {(job.tenant, job.name): job for job in self._store.jobs.definitions()} if unknown else {}
+        for lane in unknown:
+            reason = unserved(workers, lane.queue, lane.job, now, defined.get((lane.tenant, lane.job)))
             if reason is not None:
-                missing[queue, job] = reason
+                missing[lane.queue, lane.job] = reason
         if missing:
             self._warn(missing)
         return PAUSE
 
-    def _waiting(self) -> Iterator[tuple[str, str]]:
-        """Queue and job of every lane that has queued runs and is not paused; those of agents are not ours."""
+    def _waiting(self) -> Iterator[Lane]:
+        """Lanes that have queued runs and are not paused, without their keys; those of agents are not ours."""
         after = -1
         while True:
             heads = self._store.runs.survey(after, PAGE)
             for head in heads:
                 if head.lane.target is None:
-                    yield head.lane.queue, head.lane.job
+                    yield Lane(head.lane.tenant, head.lane.queue, head.lane.job)
             if len(heads) < PAGE:
                 return
             after = heads[-1].lane_id
@@ -57,10 +62,10 @@ class UnservedRuns:
             lane = counts.lane
             if lane.target is None and not counts.paused and (lane.queue, lane.job) in missing:
                 queued[lane.queue, lane.job] += counts.queued
-        unserved = [(key, count) for key, count in queued.most_common() if count]
-        for (queue, job), count in unserved[:MOST_WARNINGS]:
+        waiting = [(key, count) for key, count in queued.most_common() if count]
+        for (queue, job), count in waiting[:MOST_WARNINGS]:
             facts = {"queue": queue, "job": job, "queued": count}
             runs = "1 run waits" if count == 1 else f"{count:,} runs wait"
             log.warning("%s of job %r in queue %r: %s", runs, job, queue, missing[queue, job], extra=facts)
-        if len(unserved) > MOST_WARNINGS:
-            log.warning("and so do runs of %d more jobs; `workbell doctor` names them", len(unserved) - MOST_WARNINGS)
+        if len(waiting) > MOST_WARNINGS:
+            log.warning("and so do runs of %d more jobs; `workbell doctor` names them", len(waiting) - MOST_WARNINGS)

@@ -12,7 +12,7 @@ import msgspec
 from workbell.events.subscriptions import Subscriber
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import DEPTH_LIMIT, Event, FannedOut, Match, MatchOutcome
-from workbell.model.job import DELIVERY, UNKNOWN, RunTerms
+from workbell.model.job import DELIVERY, UNKNOWN, RunTerms, job_disabled
 from workbell.model.limit import NO_LIMITS, key_of
 from workbell.model.request import made_by_rule, options_of
 from workbell.model.retry import ONCE
@@ -29,6 +29,8 @@ class Destination(NamedTuple):
 
     lane: Lane
     said: RunDefaults
+    template: str | None = None  # the payload template of the job
+    refusal: str | None = None  # why no runs are made
 
 
 DestinationOf = Callable[[Subscriber], Destination]
@@ -46,15 +48,20 @@ def fan_out(
         elif not subscriber.enabled:
             reason = getattr(subscriber, "reason", None) or "it was disabled"
             matches.append(Match(event.id, subscriber.id, MatchOutcome.DISABLED, now, None, reason))
+        elif (refusal := (destination := destination_of(subscriber)).refusal) is not None:
+            matches.append(Match(event.id, subscriber.id, MatchOutcome.DISABLED, now, None, refusal))
         else:
-            request = request_for(event, subscriber, now, destination_of(subscriber), maker)
+            request = request_for(event, subscriber, now, destination, maker)
             runs.append(request)
             matches.append(Match(event.id, subscriber.id, MatchOutcome.STARTED, now, request.run.id))
     return FannedOut(event.id, tuple(matches), tuple(runs))
 
 
 def request_for(event: Event, subscriber: Subscriber, now: datetime, destination: Destination, maker: Maker) -> NewRun:
-    """The run that an event makes for a trigger or an endpoint; it names the event, and carries nothing of it."""
+    """The run that an event makes for a trigger or an endpoint; it names the event, and carries nothing of it.
+
+    Of a job that is a definition, its input is the payload template.
+    """
     return made_by_rule(
         destination.lane,
         destination.said,
@@ -62,7 +69,7 @@ def request_for(event: Event, subscriber: Subscriber, now: datetime, destination
         due=now,
         now=now,
         maker=maker,
-        input_text=_delivery_input(subscriber.id) if isinstance(subscriber, Endpoint) else None,
+        input_text=_delivery_input(subscriber.id) if isinstance(subscriber, Endpoint) else destination.template,
         event=event.id,
     )
 
@@ -73,8 +80,9 @@ def destination_for(trigger: Trigger, terms: RunTerms = UNKNOWN) -> Destination:
     said = layered(trigger.said, terms.defaults)
     if said.retry is None and terms.retry is None:
         said = msgspec.structs.replace(said, retry=DEFAULT_RETRY)
-    key = None if terms.limits is NO_LIMITS else key_of(terms.limits, None)
-    return Destination(Lane(trigger.tenant, said.queue or terms.queue, trigger.job, said.target, key), said)
+    key = None if terms.limits is NO_LIMITS else key_of(terms.limits, terms.template)
+    lane = Lane(trigger.tenant, said.queue or terms.queue, trigger.job, said.target, key)
+    return Destination(lane, said, terms.template, None if terms.enabled else job_disabled(trigger.job))
 
 
 def delivery_destination(endpoint: Endpoint) -> Destination:

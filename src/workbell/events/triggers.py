@@ -22,7 +22,7 @@ from workbell.errors import (
 from workbell.events.declared import API_SOURCE
 from workbell.handlers.job_function import JobFunction
 from workbell.model.ids import new_id
-from workbell.model.job import DELIVERY
+from workbell.model.job import DELIVERY, Job
 from workbell.model.job import name as checked_name
 from workbell.model.patterns import check_pattern
 from workbell.model.payload import clean_text
@@ -231,7 +231,7 @@ class Triggers:
         runtime = self._runtime
         known = runtime.registry.find(name)
         stored = runtime.store.jobs.find(runtime.tenant, name) if known is None else None
-        if takes_event(known) or takes_event(stored):
+        if takes_event(known) or takes_event(self._code_of(stored)):
             return name
         if known is not None or stored is not None:
             raise UnknownProcessor(
@@ -248,7 +248,15 @@ class Triggers:
         """The application's jobs that a trigger can start: those of this process, and those that the store knows."""
         runtime = self._runtime
         here = {job.name for job in runtime.registry if takes_event(job)}
-        return sorted(here | {job.name for job in runtime.store.jobs.list(runtime.tenant) if job.processor})
+        stored = runtime.store.jobs.list(runtime.tenant)
+        return sorted(here | {job.name for job in stored if takes_event(self._code_of(job))})
+
+    def _code_of(self, job: Job | None) -> JobFunction[Any, Any] | Job | None:
+        """What is known of the code of a stored job: of a definition, that of its handler."""
+        if job is None or not job.is_definition:
+            return job
+        runtime = self._runtime
+        return runtime.registry.find(job.handler) or runtime.store.jobs.find(runtime.tenant, job.handler)
 
 
 def takes_event(job: object) -> bool:

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from workbell.errors import EndpointRefused, InvalidOption
 from workbell.model.alert import shown_url
+from workbell.trust.sealing import Sealer
 
 ANY_RUN = "00000000-0000-7000-8000-000000000000"  # as long as the id of a run
 
@@ -29,6 +30,16 @@ def checked_url(word: str, url: object, allow: Sequence[str]) -> str | None:
     except EndpointRefused as error:
         raise EndpointRefused(f"{word}: {without_url(str(error), url)}") from None
     return url
+
+
+def sealed_url(word: str, given: object, known: str | None, allow: Sequence[str], sealer: Sealer) -> str | None:
+    """A URL as it is stored, checked; one that is given as it was shown, or unchanged, is the one that is known."""
+    if known is not None and given == shown_url(known):
+        return known
+    url = checked_url(word, given, allow)
+    if url is None:
+        return None
+    return known if sealer.same_url(url, known) else sealer.seal_url(url)
 
 
 def pinged_url(url: str, run_id: str, *, failed: bool) -> str:

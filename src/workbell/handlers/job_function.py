@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ from workbell.handlers.services import JobServices
 from workbell.handlers.signature import Signature
 from workbell.model.alert import UNWATCHED, Watched
 from workbell.model.clock import time_limit
-from workbell.model.job import QUEUE, RunTerms, name
+from workbell.model.job import QUEUE, Job, RunTerms, name
 from workbell.model.limit import NO_LIMITS, Limit, Limits, limits_on
 from workbell.model.request import EnqueueOptions, Request
 from workbell.model.retry import Retry, read_retry
@@ -82,6 +83,28 @@ class JobFunction(Generic[P, R]):
         has_urls = alert_url is not None or ping_url is not None
         self.watched = Watched(alert_url is not None, ping_url is not None) if has_urls else UNWATCHED
         self._services = services
+        self.declared: JobFunction[Any, Any] = self  # the job of the code; another one, if this is a definition of it
+
+    def named(self, job: str, timeout: float | None) -> JobFunction[Any, Any]:
+        """The same code as a job of another name."""
+        other = copy.copy(self)
+        other.name, other.timeout = job, timeout
+        other.signature = copy.copy(self.signature)
+        other.signature.job = job
+        return other
+
+    def defined_as(self, job: Job) -> JobFunction[Any, Any]:
+        """The same code as a definition has it: with its name and its options, and none of this job's."""
+        other = self.named(job.name, job.timeout)
+        other.queue, other.retry, other.defaults = job.terms.queue, job.retry, job.options
+        other.limits = NO_LIMITS if job.limits == NO_LIMITS else job.limits
+        other.limits_of = other._limits_on
+        other.description = job.description
+        other.ticks, other.patterns = None, ()
+        other.alert_url, other.ping_url = job.alert_url, job.ping_url
+        has_urls = job.alert_url is not None or job.ping_url is not None
+        other.watched = Watched(job.alert_url is not None, job.ping_url is not None) if has_urls else UNWATCHED
+        return other
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function itself, here and now; if it takes a context, it gets one that belongs to no run."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -16,6 +16,11 @@ from workbell.model.job import BUILT_IN, Job
 from workbell.trust.sealing import Sealer
 
 
+def nothing_defined(_tenant: str, _name: str) -> Job | None:
+    """No store is there that could have definitions."""
+    return None
+
+
 class Registry:
     """Jobs by name. A second function of the same name is refused: it would silently take the first one's runs."""
 
@@ -23,6 +28,8 @@ class Registry:
         self.resources = resources or Resources()  # for their handlers
         self._jobs: dict[str, JobFunction[Any, Any]] = {}
         self._built_in: dict[str, JobFunction[Any, Any]] = {}  # served by every worker, hidden from users
+        self.find_definition: Callable[[str, str], Job | None] = nothing_defined  # of a tenant, by name; see Runtime
+        self._defined: dict[tuple[str, str], tuple[Job, JobFunction[Any, Any], JobFunction[Any, Any]]] = {}
 
     def add(self, job: JobFunction[Any, Any]) -> None:
         known = self._jobs.get(job.name)
@@ -45,6 +52,23 @@ class Registry:
 
     def find(self, name: str) -> JobFunction[Any, Any] | None:
         return self._jobs.get(name) or self._built_in.get(name)
+
+    def find_for(self, tenant: str, name: str) -> JobFunction[Any, Any] | None:
+        """The job that executes a tenant's runs of this name: of the code here, else a definition of such a job.
+
+        Code comes first. A definition that is disabled, or whose handler is not here, has none: its runs wait.
+        """
+        found = self.find(name)
+        if found is not None:
+            return found
+        definition = self.find_definition(tenant, name)
+        code = None if definition is None or not definition.enabled else self._jobs.get(definition.handler)
+        if definition is None or code is None:
+            return None
+        known = self._defined.get((tenant, name))
+        if known is None or known[0] is not definition or known[1] is not code:
+            known = self._defined[tenant, name] = (definition, code, code.defined_as(definition))
+        return known[2]
 
     @property
     def served(self) -> list[str]:

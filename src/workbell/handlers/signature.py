@@ -14,6 +14,7 @@ import msgspec
 from workbell.errors import InvalidPayload, JobsError
 from workbell.handlers.context import Context
 from workbell.handlers.input_schema import input_schema
+from workbell.model.merge_patch import merge_patch
 from workbell.model.payload import encode, encode_other
 from workbell.model.request import NAMES as OPTIONS
 
@@ -103,6 +104,13 @@ class Signature:
             self._refuse_bytes(arguments)
         self._check(text)
         return text
+
+    def encode_onto(self, template: dict[str, Any], arguments: dict[str, Any]) -> str:
+        """Arguments merged onto a payload template (RFC 7396), as JSON; what comes of it is checked."""
+        given = encode(f"job {self.job}: the payload", arguments)
+        if not PLAIN.issuperset(map(type, arguments.values())):
+            self._refuse_bytes(arguments)
+        return self.encode(merge_patch(template, msgspec.json.decode(given)))
 
     def _refuse_bytes(self, arguments: dict[str, Any]) -> None:
         """Raise for bytes given for a text: JSON would carry them, and the handler get them, as base64."""

@@ -120,7 +120,7 @@ class JobFolder:
         return change
 
     def _apply(self, change: FolderChange) -> None:
-        store, registry = self._runtime.store, self._runtime.registry
+        registry = self._runtime.registry
         taken = set(registry.served) - set(self._loaded)  # by code, or by Workbell itself
         clashes = [file for file in change.loaded if file.name in taken]
         files = [file for file in change.loaded if file.name not in taken]
@@ -135,10 +135,7 @@ class JobFolder:
         registry.replace([self.job_of(file) for file in fresh], gone)
         self._loaded = {file.name: file for file in files}
         if fresh:
-            names = {file.name for file in fresh}
-            store.jobs.put(
-                [job for job in registry.stored_definitions(store.clock, self._runtime.tenant) if job.name in names]
-            )
+            self._runtime.declare_jobs({file.name for file in fresh})
         if not self.declares_schedules:
             return
         self._put_file_schedules(fresh)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-from workbell.model.job import ALERT, DELIVERY
+from workbell.model.job import ALERT, DELIVERY, Job
 from workbell.model.worker import Worker
 
 
@@ -52,3 +52,14 @@ def shortfall(found: Capability, queue: str, job: str) -> str | None:
         return f"{many} running, and {none} send webhooks: the packages for it are not installed; {remedy}."
     none = "it does not know" if found.alive == 1 else "none of them knows"
     return f"{many} running, and {none} job {job!r} (queue {queue!r}); start one that does."
+
+
+def unserved(workers: Iterable[Worker], queue: str, job: str, now: datetime, definition: Job | None) -> str | None:
+    """Why no worker takes runs of a job, which may be a definition, and what to do; None, if one does."""
+    if definition is None:
+        return shortfall(capability(workers, queue, job, now), queue, job)
+    if not definition.enabled:
+        return f"Job {job!r} is disabled; `workbell jobs enable {job}` lets its runs go on."
+    code = definition.handler
+    missing = shortfall(capability(workers, queue, code, now), queue, code)
+    return None if missing is None else f"Its handler is job {code!r}. {missing}"

@@ -21,6 +21,8 @@ ALERT = "webhook-alert"  # calls the URL of a run's job or schedule when the run
 BULK = "bulk-action"  # cancels or repeats all runs of a filter
 CLEAN = "clean-history"  # removes what is past its retention; done by schedulers, and never by a worker
 BUILT_IN = frozenset({DELIVERY, ALERT, BULK, CLEAN})  # Workbell's own jobs, whether or not they can be run here
+CODE_SOURCE = "code"  # the source of a job that a function declares
+API_SOURCE = "api"  # of a definition: made by `bell.jobs.put`, the command line or HTTP
 EVERYWHERE = frozenset({BULK})  # of these, those that every worker takes, whichever queues it serves
 
 
@@ -31,13 +33,19 @@ class RunTerms(NamedTuple):
     limits: Limits = NO_LIMITS
     defaults: RunDefaults = NO_DEFAULTS
     retry: Retry | None = None  # read again when a run has failed
+    template: str | None = None  # JSON that the input of each run is merged onto
+    enabled: bool = True  # false: no new runs
 
 
 UNKNOWN = RunTerms()  # of a job that nobody has declared yet
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """The definition of work, as stored; its code is found by `handler`, never imported from here."""
+    """The definition of work, as stored.
+
+    Of a job that code declares, `handler` says where the code is, and nothing is imported by it. Of a definition
+    (`source` is `api`), it is the name of the job whose code runs.
+    """
 
     id: str
     name: str
@@ -59,10 +67,23 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     alert_url: str | None = None  # called when a run has failed for good
     ping_url: str | None = None  # called at every end of a run, as a sign of life
     options: RunDefaults = NO_DEFAULTS  # of its runs; their queue, retries and timeout stand above
+    source: str = CODE_SOURCE
+    version: int = 1  # of a definition; changes with every put
+
+    @property
+    def is_definition(self) -> bool:
+        """Whether it is data: a name, a template and options for the code of another job."""
+        return self.source == API_SOURCE
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """The payload template: what the input of each run is merged onto."""
+        return {} if self.payload_template is None else msgspec.json.decode(self.payload_template)
 
     @property
     def terms(self) -> RunTerms:
-        return RunTerms(self.queue or QUEUE, self.limits, self.options, self.retry)
+        template, enabled = (self.payload_template, self.enabled) if self.is_definition else (None, True)
+        return RunTerms(self.queue or QUEUE, self.limits, self.options, self.retry, template, enabled)
 
     @property
     def priority(self) -> int:
@@ -78,6 +99,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         return without_urls(self)
+
+
+def job_disabled(job: str) -> str:
+    """The reason why a tick or an event made no run."""
+    return f"job {job} is disabled"
 
 
 def refused(job: str) -> InvalidOption:

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple, Unpack
 
 import msgspec
 
-from workbell.errors import InvalidOption, InvalidPayload, UnknownJob
+from workbell.errors import InvalidOption, InvalidPayload, JobDisabled, UnknownJob
 from workbell.handlers.current_run import current_run, depth_behind, traced
 from workbell.handlers.job_function import JobFunction
-from workbell.model.job import BUILT_IN, UNKNOWN, RunTerms, name, refused
+from workbell.model.job import BUILT_IN, UNKNOWN, Job, RunTerms, name, refused
 from workbell.model.limit import NO_LIMITS, key_of
+from workbell.model.merge_patch import merge_input
 from workbell.model.payload import encode
 from workbell.model.request import EnqueueOptions, Request, make_request, plain_request
 from workbell.model.run import Added, Lane, NewRun, OnDuplicate, Run
@@ -26,6 +27,7 @@ class Resolved(NamedTuple):
     job: str
     input_text: str
     terms: RunTerms
+    given_text: str  # without the payload template of the job
 
 
 class Enqueuing:
@@ -42,7 +44,14 @@ class Enqueuing:
         store = runtime.store
         if options.get("connection") is not None:
             store.check(joining=True)  # else the database does, before its first batch
-        job_name, text, terms = resolve(runtime, job, payload, options.get("target"))
+        job_name, text, terms, _ = resolve(
+            runtime, job, payload, options.get("target"), options.get("tenant", runtime.tenant)
+        )
+        if not terms.enabled:
+            raise JobDisabled(
+                f"job {job_name}: it is disabled, and takes no new runs; enable it with "
+                f"bell.jobs.enable({job_name!r}) or `workbell jobs enable {job_name}`."
+            )
         now = store.clock.now()
         key = None if terms.limits is NO_LIMITS else key_of(terms.limits, text)
         parent = current_run.get()
@@ -139,15 +148,21 @@ class Enqueuing:
 
 
 def resolve(
-    runtime: Runtime, job: str | JobFunction[Any, Any], payload: dict[str, Any] | None, target: str | None = None
+    runtime: Runtime,
+    job: str | JobFunction[Any, Any],
+    payload: dict[str, Any] | None,
+    target: str | None = None,
+    tenant: str | None = None,
 ) -> Resolved:
     """Find a job, here or in the store, and encode a payload for it as JSON, checked against its signature.
 
-    With a target it may be one that nobody here knows: the agent does.
+    Of a definition, the payload is merged onto its template first. With a target it may be one that nobody here knows:
+    the agent does.
     """
     payload = {} if payload is None else payload
     if isinstance(job, JobFunction):
-        return Resolved(job.name, job.signature.encode(payload), job.terms)
+        text = job.signature.encode(payload)
+        return Resolved(job.name, text, job.terms, text)
     name("job", job)
     if not isinstance(payload, dict):
         raise InvalidPayload(f"job {job}: the payload must be a dict of arguments, got {type(payload).__name__}.")
@@ -155,10 +170,15 @@ def resolve(
         raise refused(job)
     known = runtime.registry.find(job)
     if known is not None:
-        return Resolved(known.name, known.signature.encode(payload), known.terms)
-    stored = runtime.store.jobs.find(runtime.tenant, job)
+        text = known.signature.encode(payload)
+        return Resolved(known.name, text, known.terms, text)
+    tenant = runtime.tenant if tenant is None else tenant
+    stored = runtime.definitions.find(tenant, job) or runtime.store.jobs.find(tenant, job)
+    if stored is not None and stored.is_definition:
+        return _resolve_definition(runtime, stored, payload)
     if stored is None and target is not None:
-        return Resolved(job, encode(f"job {job}: the payload", payload), UNKNOWN)
+        text = encode(f"job {job}: the payload", payload)
+        return Resolved(job, text, UNKNOWN, text)
     if stored is None:
         names = sorted(known.name for known in runtime.registry)
         raise UnknownJob(
@@ -166,7 +186,20 @@ def resolve(
             + (f"known here: {', '.join(names[:10])}." if names else "declare it with @bell.job.")
         )
     text = encode(f"job {job}: the payload", payload)
-    return Resolved(stored.name, text, stored.terms)
+    return Resolved(stored.name, text, stored.terms, text)
+
+
+def _resolve_definition(runtime: Runtime, job: Job, payload: dict[str, Any]) -> Resolved:
+    """The input is checked where the handler is known; its size, everywhere."""
+    given = encode(f"job {job.name}: the payload", payload)
+    code = runtime.registry.find_for(job.tenant, job.name)
+    if code is None and (declared := runtime.registry.find(job.handler)) is not None:  # it is disabled, or new
+        code = declared.defined_as(job)
+    if code is None:
+        text = merge_input(job.name, job.payload_template, given) or given
+    else:
+        text = code.signature.encode_onto(job.payload, payload)
+    return Resolved(job.name, text, job.terms, given)
 
 
 def _unpacked(requests: Sequence[Request]) -> tuple[Any, list[NewRun]]:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from workbell.errors import RunNotFound
-from workbell.model.capability import capability
+from workbell.model.capability import capability, unserved
 from workbell.model.ids import is_id
-from workbell.model.job import DELIVERY
+from workbell.model.job import BUILT_IN, DELIVERY, Job
 from workbell.model.limit import Limit, Use, limit_of_tenant, limits_on
 from workbell.model.run import Run, Status
 from workbell.runs.runtime import Runtime
@@ -17,6 +17,10 @@ from workbell.stores.port import Filter, Store
 from workbell.webhooks.slowed import slowed
 
 MOST_RUNNING = 10_000  # runs of a job in a queue that are counted
+NOWHERE = (
+    "There is no job {job!r} in the store: its definition was deleted, or no worker that declares it has started yet; "
+    "put it again with `workbell jobs put {job}`, or start such a worker."
+)
 
 
 def find_run(runtime: Runtime, run_id: str) -> Run:
@@ -35,19 +39,30 @@ def why_waiting(runtime: Runtime, run: Run) -> str:
         return explain(run, now)
     # Not from the counts: for those all that waits is counted.
     beside = Filter(run.tenant, [Status.RUNNING], job=run.job, queue=run.queue, limit=MOST_RUNNING)
-    workers = None if run.target is not None else capability(store.workers.list(), run.queue, run.job, now)
+    known = runtime.registry.find(run.job)
+    stored = None if known is not None else store.jobs.find(run.tenant, run.job)
+    definition = stored if stored is not None and stored.is_definition else None
+    code = run.job if definition is None else definition.handler
+    listed = None if run.target is not None else store.workers.list()
+    missing = None
+    if definition is not None and (listed is not None or not definition.enabled):
+        missing = unserved(listed or (), run.queue, run.job, now, definition)
+    elif listed is not None and known is None and stored is None and run.job not in BUILT_IN:
+        missing = None if any(run.job in worker.jobs for worker in listed) else NOWHERE.format(job=run.job)
     return explain(
         run,
         now,
         ahead=store.reports.ahead_of(run),
         running=sum(one.lane == run.lane for one in store.runs.list(beside)),
         pause=next((one for one in store.pauses.list(run.tenant) if one.covers(run.lane)), None),
-        held=_full_limits(runtime, run, now),
-        workers=workers,
+        held=_full_limits(runtime, run, stored, now),
+        missing=missing,
+        workers=None if listed is None else capability(listed, run.queue, code, now),
         agents=[one for one in store.agents.list(run.tenant) if run.target in one.targets]
         if run.target is not None
         else (),
         brake=_brake(store, run),
+        handler=code,
     )
 
 
@@ -62,11 +77,10 @@ def _brake(store: Store, run: Run) -> str | None:
     return f"Its endpoint {endpoint.shown_url} is {found.words}. It spends no attempt meanwhile. {found.remedy}"
 
 
-def _full_limits(runtime: Runtime, run: Run, now: datetime) -> list[tuple[Limit, Use]]:
+def _full_limits(runtime: Runtime, run: Run, stored: Job | None, now: datetime) -> list[tuple[Limit, Use]]:
     """The limits of a run's job that leave nothing."""
     store = runtime.store
     known = runtime.registry.find(run.job)
-    stored = store.jobs.find(run.tenant, run.job) if known is None else None
     limits: Sequence[Limit] = ()
     if known is not None:
         limits = known.limits_of(run.lane)

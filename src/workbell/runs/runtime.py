@@ -10,7 +10,8 @@ import asyncio
 import contextvars
 import copy
 import functools
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+import logging
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -19,6 +20,7 @@ from workbell.errors import InvalidOption
 from workbell.events.alerting import Alerting
 from workbell.events.publishing import EventPublishing
 from workbell.events.subscriptions import Subscriptions
+from workbell.handlers.definitions import Definitions
 from workbell.handlers.registry import Registry
 from workbell.model.access import EVERY_TENANT
 from workbell.model.event import SYSTEM_SOURCE
@@ -34,6 +36,8 @@ from workbell.runs.booking import Booking
 from workbell.runs.publisher import RunPublisher
 from workbell.runs.waiter import Waiter
 from workbell.stores.port import Store
+
+log = logging.getLogger("workbell.runs")
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -83,6 +87,8 @@ class Runtime:
         self.threads = Threads()
         self.waiter = Waiter(store)
         self.subscriptions = Subscriptions(lambda: self.store)
+        self.definitions = Definitions(lambda: self.store)
+        registry.find_definition = self.definitions.find
         events = EventPublishing(
             self.subscriptions, Alerting(lambda: self.store, registry, tenant), shared.describe_run
         )
@@ -101,6 +107,17 @@ class Runtime:
     def maker(self) -> Maker:
         """This process, as the maker of runs."""
         return Maker(process_name(), self.reschedules)
+
+    def declare_jobs(self, names: Collection[str] | None = None) -> None:
+        """Store the jobs of the code here, or those of these names. Code comes before definitions of its names."""
+        declared = self.registry.stored_definitions(self.store.clock, self.tenant)
+        wanted = [job for job in declared if names is None or job.name in names]
+        defined = self.definitions.recent()
+        for job in wanted:
+            if (job.tenant, job.name) in defined:
+                log.warning("job %s: code declares it now, and replaces the definition of this name", job.name)
+        self.store.jobs.put(wanted)
+        self.definitions.forget()
 
     def wake(self) -> None:
         """Have the engine of this process read the store at once, if one runs here."""

@@ -20,18 +20,23 @@ def explain(
     running: int = 0,
     pause: Pause | None = None,
     held: Sequence[tuple[Limit, Use]] = (),
+    missing: str | None = None,
     workers: Capability | None = None,
     agents: Sequence[Agent] = (),
     brake: str | None = None,
+    handler: str | None = None,
 ) -> str:
-    """A sentence or two about where a run stands."""
+    """A sentence or two about where a run stands.
+
+    `missing` says what is wrong with its job, if that is why it waits; `handler` is the job of its code.
+    """
     match run.status:
         case Status.SCHEDULED:
             return _scheduled(run, now)
         case Status.QUEUED:
             return (
-                _stopped(run, now, pause, workers)
-                or _unserved(run, agents, now)
+                _stopped(run, now, pause, missing, workers)
+                or _unserved(run, handler or run.job, agents, now)
                 or brake
                 or _held_back(held, now)
                 or _queued(run, now, ahead, running, workers, agents)
@@ -63,22 +68,23 @@ def _scheduled(run: Run, now: datetime) -> str:
     return f"It is due in {_span(left)}, at {run.scheduled_for:%Y-%m-%d %H:%M:%S} UTC.{again}"
 
 
-def _stopped(run: Run, now: datetime, pause: Pause | None, workers: Capability | None) -> str | None:
+def _stopped(
+    run: Run, now: datetime, pause: Pause | None, missing: str | None, workers: Capability | None
+) -> str | None:
     """Reason why a queued run cannot start now, such as a pause."""
     if run.expires_at is not None and run.expires_at <= now and not run.attempt:
         return "It has expired and will be canceled at the next sweep."
     if pause is not None:
         since = f"{pause.since:%Y-%m-%d %H:%M:%S} UTC"
         return f"{str(pause).capitalize()} is paused since {since}; `{pause.remedy}` lets it go on."
-    missing = None if workers is None else shortfall(workers, run.queue, run.job)
-    if missing is not None:
-        return f"{missing} It waits, and nothing is spent meanwhile."
-    return None
+    if missing is None and workers is not None:
+        missing = shortfall(workers, run.queue, run.job)
+    return None if missing is None else f"{missing} It waits, and nothing is spent meanwhile."
 
 
-def _unserved(run: Run, agents: Sequence[Agent], now: datetime) -> str | None:
+def _unserved(run: Run, handler: str, agents: Sequence[Agent], now: datetime) -> str | None:
     """Why none of the agents that a run is aimed at takes it."""
-    missing = None if run.target is None else out_of_reach(agents, run.target, run.job, now)
+    missing = None if run.target is None else out_of_reach(agents, run.target, handler, now)
     return None if missing is None else f"{missing} It waits, and nothing is spent meanwhile."
 
 

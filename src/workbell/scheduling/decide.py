@@ -257,5 +257,26 @@ def account_for_pending(schedule: Schedule, rule: ScheduleRule, now: datetime, r
     return tuple(work.ticks)
 
 
+def skip_pending(schedule: Schedule, rule: ScheduleRule, now: datetime, reason: str) -> ScheduleChange:
+    """No run for the ticks that are due, which are in the ledger as skipped; the schedule goes on with the next."""
+    ticks = account_for_pending(schedule, rule, now, reason)
+    since = schedule.last_scheduled_at or schedule.created_at
+    latest = rule.timing.latest(now)
+    since = since if latest is None else max(since, latest)
+    upcoming = rule.next_wanted(since)
+    after = replace(
+        schedule,
+        look_at=upcoming,
+        next_run_at=None if upcoming is None else rule.run_at(upcoming),
+        last_scheduled_at=since,
+        held_tick=None,
+        deferred_until=None,
+        last_fire_status=_status(False) if ticks else schedule.last_fire_status,
+        last_fire_at=now if ticks else schedule.last_fire_at,
+        last_error=None,
+    )
+    return ScheduleChange(schedule=after, expected=schedule.version, ticks=ticks)
+
+
 def _no_run(*_: Any) -> NewRun:
     raise AssertionError("a tick that is only accounted for makes no run")

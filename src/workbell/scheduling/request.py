@@ -7,6 +7,7 @@ from typing import cast
 
 from workbell.model.job import UNKNOWN, RunTerms
 from workbell.model.limit import key_of
+from workbell.model.merge_patch import merge_input
 from workbell.model.request import EnqueueOptions, made_by_rule, options_of
 from workbell.model.run import Lane, NewRun
 from workbell.model.run_defaults import RUN_WORDS, Maker, layered
@@ -17,7 +18,8 @@ def request_for(schedule: Schedule, due: datetime, now: datetime, maker: Maker, 
     """A run of a schedule's job, stamped with the schedule and the time it was due. `terms` are the job's."""
     options = schedule.options
     said = layered(options, terms.defaults)
-    key = key_of(terms.limits, options.payload) if terms.limits.key is not None else None
+    text = merge_input(schedule.job, terms.template, options.payload)
+    key = key_of(terms.limits, text) if terms.limits.key is not None else None
     return made_by_rule(
         Lane(schedule.tenant, said.queue or terms.queue, schedule.job, said.target, key),
         said,
@@ -25,7 +27,7 @@ def request_for(schedule: Schedule, due: datetime, now: datetime, maker: Maker, 
         due=due,
         now=now,
         maker=maker,
-        input_text=options.payload,
+        input_text=text,
         schedule=schedule.id,
     )
 

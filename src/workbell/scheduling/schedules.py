@@ -9,9 +9,9 @@ from itertools import islice
 from typing import Any, NamedTuple, Unpack, cast
 
 from workbell.errors import EndpointRefused, InvalidOption, JobsError, ScheduleNotFound, StoreError
-from workbell.handlers.alert_urls import checked_url
+from workbell.handlers.alert_urls import sealed_url
 from workbell.handlers.job_function import JobFunction
-from workbell.model.alert import URLS, shown_url
+from workbell.model.alert import URLS
 from workbell.model.clock import aware
 from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
 from workbell.model.schedule import Schedule, ScheduleChange, Tick
@@ -203,7 +203,7 @@ class Schedules:
     def _meant(self, job: str | JobFunction[Any, Any], settings: ScheduleSettings) -> Meant:
         """The job that is named, with the arguments of its runs, checked."""
         found = resolve(self._runtime, job, settings.get("payload"), settings.get("target"))
-        return Meant(found.job, found.input_text, found.terms.defaults)
+        return Meant(found.job, found.given_text, found.terms.defaults)
 
     def _zone(self, name: str, given: object, old: Schedule | None) -> str:
         """Resolved once, and cached."""
@@ -224,16 +224,10 @@ class Schedules:
             if word not in given:
                 continue
             known: str | None = None if old is None else getattr(old.options, word)
-            if known is not None and given[word] == shown_url(known):
-                given[word] = known
-                continue
             try:
-                url = checked_url(word, given[word], allow)
+                given[word] = sealed_url(word, given[word], known, allow, sealer)
             except (EndpointRefused, InvalidOption) as error:
                 raise type(error)(f"schedule {name}: {error}") from None
-            if url is not None:
-                url = known if sealer.same_url(url, known) else sealer.seal_url(url)
-            given[word] = url
         return given
 
     def _write(

@@ -276,15 +276,30 @@ class SchedulesPort(Protocol):
 
 
 class JobsPort(Protocol):
-    """Definitions of jobs, for other processes to read; code is found by name, never by these rows."""
+    """Jobs: those that code declares, for other processes to read, and definitions, which are data."""
 
     def put(self, jobs: Sequence[Job]) -> None:
-        """Make jobs known, or change what is known of them; the id and the time of making stay."""
+        """Make jobs of code known, or change what is known of them; the id and the time of making stay.
+
+        A definition of the same name becomes a job of code.
+        """
 
     def find(self, tenant: str, name: str) -> Job | None: ...
 
     def list(self, tenant: str) -> builtins.list[Job]:
-        """The definitions of a tenant, by name."""
+        """The jobs of a tenant, by name: those of code, and definitions."""
+
+    def write_definition(self, job: Job, expected: int | None) -> bool:
+        """A new definition (`expected` is none) if its name is free, or a change if it still has this version."""
+
+    def delete(self, job: Job) -> bool:
+        """Remove a job if it still has this version, unless a schedule or trigger names it."""
+
+    def definitions(self) -> builtins.list[Job]:
+        """The definitions of all tenants, without the jobs of code."""
+
+    def version(self) -> int:
+        """A number that changes with every definition: whoever caches them reads this alone."""
 
 
 class EventsPort(Protocol):

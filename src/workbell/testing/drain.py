@@ -128,7 +128,7 @@ class _Drainer:
         return ended
 
     def _execute(self, run: Run) -> Run:
-        job = self._bell.registry.find(run.job)
+        job = self._bell.registry.find_for(run.tenant, run.job)
         if job is None:
             raise UnknownJob(f"There is no job {run.job!r} here; declare it with @bell.job.")
         work = Work(run, job)

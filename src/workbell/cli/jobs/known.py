@@ -115,8 +115,7 @@ def _declared(here: Here, name: str) -> str | None:
 
 def make_known(bell: Workbell, name: str) -> None:
     """Store a job of this folder, so that other processes know what its runs and schedules mean."""
-    mine = bell.registry.stored_definitions(bell.store.clock, bell.tenant)
-    bell.store.jobs.put([job for job in mine if job.name == name])
+    bell.runtime.declare_jobs({name})
 
 
 def mention_problems(here: Here) -> None:

@@ -14,6 +14,8 @@ class Execute(msgspec.Struct, frozen=True, tag="execute"):
 
     run: Run
     handler: str
+    job: str | None = None  # whose code it is, if the run's job is a definition
+    timeout: float | None = None  # of that definition
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):

@@ -209,7 +209,7 @@ class _ProcessSlot:
             self._slots.journal.begin(work)
             self._slots.journal.end(work)
         try:
-            message = process.receive(PREPARE_TIMEOUT) if process.send(Execute(work.run, work.job.handler)) else None
+            message = process.receive(PREPARE_TIMEOUT) if process.send(_execute(work)) else None
             while message is not None:
                 match message:
                     case Begun():
@@ -239,7 +239,8 @@ class _ProcessSlot:
         """The slot's process, if it has the current code of this job; else a new one. None: it ended at once."""
         if self.process is not None and self.process.is_dead:
             self._bury()  # killed while it had nothing to do: that is not this run's fault
-        if self.process is not None and self.process.jobs.get(work.job.name) is work.job:
+        declared = work.job.declared
+        if self.process is not None and self.process.jobs.get(declared.name) is declared:
             return self.process
         self._let_go()
         jobs = {job.name: job for job in self._slots.registry}
@@ -265,6 +266,13 @@ class _ProcessSlot:
         process, self.process = self.process, None
         if process is not None:
             process.end()
+
+
+def _execute(work: Work) -> Execute:
+    job = work.job
+    if job.declared is job:
+        return Execute(work.run, job.handler)
+    return Execute(work.run, job.handler, job.declared.name, job.timeout)
 
 
 def _unfit(work: Work, why: str) -> Failed:

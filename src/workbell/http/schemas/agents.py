@@ -106,6 +106,9 @@ class HandedRun(Shown):
     id: str = Field(examples=[RUN_ID])
     token: int
     job: str = Field(examples=["backup"])
+    handler: str = Field(
+        description="The job whose code runs: `job`, or what its definition names.", examples=["backup"]
+    )
     input: dict[str, Any] = Field(examples=[{"source": "/srv"}])
     attempt: int
     lease_until: datetime | None

@@ -1,4 +1,7 @@
-"""Definitions of jobs, in the store."""
+"""Definitions of jobs, in the store.
+
+Every change raises a version number, in the same transaction: a process that caches definitions reads that alone.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,10 @@ from workbell.stores.times import fields_in_utc
 
 JOB = (
     "id tenant name handler queue description payload_template retry timeout enabled concurrency concurrency_key rate "
-    "rate_key created_at updated_at processor alert_url ping_url priority options"
+    "rate_key created_at updated_at processor alert_url ping_url priority options source version"
 ).split()
 PAGE = 1000
+RAISE = Statement("raise_definitions")
 
 _retry = msgspec.json.Decoder(Retry)
 Listed = list[Job]  # inside the class `list` is the verb
@@ -32,9 +36,31 @@ class StoredJobs:
         self._database = database
 
     def put(self, jobs: Sequence[Job]) -> None:
-        """Make jobs known, or change what is known of them; the id and the time of making stay."""
+        """Make jobs of code known, or change what is known of them; the id and the time of making stay."""
         if jobs:
-            self._database.write([Statement("put_job", _values(job)) for job in jobs])
+            self._database.write([*(Statement("put_job", _values(job)) for job in jobs), RAISE])
+
+    def write_definition(self, job: Job, expected: int | None) -> bool:
+        """A new definition (`expected` is none) if its name is free, or a change if it still has this version."""
+        if expected is None:
+            change = Statement("add_definition", _values(job))
+        else:
+            change = Statement("update_definition", _values(job) | {"expected": expected, "version": expected + 1})
+        return bool(self._database.write([change, RAISE])[0])
+
+    def delete(self, job: Job) -> bool:
+        """Remove a job if it still has this version, unless a schedule or trigger names it."""
+        key = {"id": job.id, "expected": job.version, "source": job.source, "tenant": job.tenant, "name": job.name}
+        gone = Statement("delete_job", key)
+        return bool(self._database.write([gone, RAISE])[0])
+
+    def definitions(self) -> Listed:
+        """The definitions of all tenants, without the jobs of code."""
+        return [_job(row) for row in read_rows(self._database, "definitions")]
+
+    def version(self) -> int:
+        """The version number, which changes with every definition."""
+        return int(read_rows(self._database, "definitions_version")[0][0])
 
     def find(self, tenant: str, name: str) -> Job | None:
         found = read_rows(self._database, "find_job", tenant=tenant, name=name)
@@ -53,7 +79,7 @@ class StoredJobs:
 
     def loading(self, jobs: Sequence[Job]) -> Batch:
         """The statements that take over definitions of another store."""
-        return [Statement("load_job", _values(job)) for job in jobs]
+        return [*(Statement("load_job", _values(job)) for job in jobs), RAISE] if jobs else []
 
 
 def _values(job: Job) -> dict[str, Any]:

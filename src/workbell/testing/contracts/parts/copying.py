@@ -15,10 +15,12 @@ from workbell.model.event import FannedOut
 from workbell.model.ids import new_id
 from workbell.model.log_line import LogLine
 from workbell.model.run import Added
+from workbell.model.run_defaults import RunDefaults
 from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
 from workbell.stores.notifications.notifications import ReadMark
 from workbell.stores.port import Store
 from workbell.stores.store_page import StorePage
+from workbell.testing.contracts.core.defining import definition
 from workbell.testing.contracts.core.reading import job
 from workbell.testing.contracts.core.scheduling import FULL, fire, schedule, stored
 from workbell.testing.contracts.core.scheduling import tick as tick_of
@@ -150,6 +152,15 @@ class CopyingContract:
         fill(store)
         take_over(other, store.export())
         assert everything(other) == everything(store)
+
+    def test_definitions_come_along_with_their_ids(self, store: Store, other: Store) -> None:
+        """D2, F7: and whoever has cached those of the other store reads again."""
+        made = definition(options=RunDefaults(tag="t"), version=4)
+        other.jobs.write_definition(made, None)
+        before = store.jobs.version()
+        take_over(store, other.export())
+        assert store.jobs.definitions() == [made]
+        assert store.jobs.version() != before
 
     def test_loading_twice_changes_nothing(self, store: Store, other: Store) -> None:
         fill(other)

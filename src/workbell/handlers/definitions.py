@@ -1,0 +1,58 @@
+"""Definitions: jobs as data, cached. Each gives a name, a payload template and options to the code of another job.
+
+A version number in the store changes with them. It is read at most once a second, and only by those who meet a job
+that their own code does not declare: so a changed definition is seen by other processes within a second.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+
+from workbell.model.job import Job
+from workbell.process.fork_safety import remake_after_fork
+from workbell.stores.port import Store
+
+CACHED_FOR = 1.0  # seconds
+
+DefinitionKey = tuple[str, str]  # tenant and name
+
+
+class Definitions:
+    """The definitions of all tenants; read again when the store's version number has changed."""
+
+    def __init__(self, which: Callable[[], Store]) -> None:
+        """`which` is called each time: a test, or a read command, may have given its owner another store."""
+        self._which = which
+        self.make_process_state()
+        remake_after_fork(self)
+
+    def make_process_state(self) -> None:
+        """In the beginning, and in a forked child: a thread may have been about to read."""
+        self._lock = threading.Lock()
+        self._known: Mapping[DefinitionKey, Job] = {}
+        self._version: int | None = None
+        self._read_from: Store | None = None
+        self._checked_at = 0.0
+
+    def find(self, tenant: str, name: str) -> Job | None:
+        """A definition, at most a second old."""
+        return self.recent().get((tenant, name))
+
+    def recent(self) -> Mapping[DefinitionKey, Job]:
+        """All definitions, at most a second old."""
+        store = self._which()
+        moment = store.clock.monotonic()
+        if store is self._read_from and moment - self._checked_at < CACHED_FOR:
+            return self._known
+        with self._lock:
+            version = store.jobs.version()
+            if version != self._version or store is not self._read_from:
+                self._known = {(job.tenant, job.name): job for job in store.jobs.definitions()}
+                self._version = version
+            self._read_from, self._checked_at = store, moment
+            return self._known
+
+    def forget(self) -> None:
+        """Read them at the next use: this process has just changed one."""
+        self._read_from = None

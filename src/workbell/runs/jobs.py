@@ -1,0 +1,363 @@
+"""The verbs about jobs: put, get, list, enable, disable, delete. Sync, and async with an `a`.
+
+What is put is a definition, which is data: a name, a payload template and options for the code of another job. It is
+checked as a whole before anything is written. Jobs that code declares are shown, and changed where they are declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import msgspec
+
+from workbell.errors import (
+    EndpointRefused,
+    InvalidOption,
+    InvalidPayload,
+    JobExists,
+    JobInUse,
+    NotFound,
+    PreconditionFailed,
+    StoreError,
+)
+from workbell.handlers.alert_urls import sealed_url
+from workbell.handlers.job_function import JobFunction
+from workbell.model.alert import URLS
+from workbell.model.clock import time_limit
+from workbell.model.ids import new_id
+from workbell.model.job import API_SOURCE, BUILT_IN, QUEUE, Job
+from workbell.model.job import name as checked_name
+from workbell.model.limit import Limits
+from workbell.model.payload import clean_text, encode
+from workbell.model.retry import Retry, read_retry
+from workbell.model.run_defaults import NO_DEFAULTS
+from workbell.model.run_settings import SETTINGS, RunSettings, check_tag, read_defaults
+from workbell.model.suggestions import list_options
+from workbell.runs.runtime import Runtime, in_thread
+from workbell.trust.sealing import Sealer
+
+TRIES = 20
+SHOWN = 10  # names that a message lists
+PAGE = 1000
+DESCRIPTION_LIMIT = 2000
+
+
+class JobOptions(RunSettings, total=False):
+    """Options of a definition: the words of `@bell.job`, each for all its runs."""
+
+    description: str
+    queue: str | None
+    retry: Retry | int | Mapping[str, Any] | None
+    timeout: float | None
+    concurrency: int | None
+    """Most of its runs at once, over all machines."""
+    concurrency_key: str | None
+    """The argument by whose value that is counted."""
+    rate: str | None
+    """Most starts in a time: `100/m`."""
+    rate_key: str | None
+    alert_url: str | None
+    """Called when a run fails for good."""
+    ping_url: str | None
+    """Called at every end of a run."""
+
+
+OPTIONS = frozenset({*SETTINGS, *JobOptions.__annotations__})
+
+
+class Jobs:
+    """The jobs of a tenant: `bell.jobs`."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def put(
+        self,
+        name: str,
+        *,
+        handler: str | JobFunction[Any, Any],
+        payload: dict[str, Any] | None = None,
+        enabled: bool | None = None,
+        expected: int | None = None,
+        **options: Unpack[JobOptions],
+    ) -> Job:
+        """Make or replace a definition: `bell.jobs.put("email-eu", handler="email", payload={"region": "eu"})`.
+
+        `handler` is the job whose code runs; it may be one that no worker has yet. `payload` is the template that the
+        input of each run is merged onto (RFC 7396). The options are those of `@bell.job`; what is left out is not set,
+        and nothing is taken over from the handler's job. `enabled` stays as it is unless it is given. Put again with
+        the same settings, nothing changes. With `expected`, only if it still has that `version`; 0: if there is none.
+        """
+        store = self._runtime.store
+        checked_name("job", name)
+        for _ in range(TRIES):
+            old = store.jobs.find(self._runtime.tenant, name)
+            self._check_name(name, old)
+            if expected is not None and expected != (0 if old is None else old.version):
+                raise _changed(name)
+            now = store.clock.now()
+            new = Job(
+                id=new_id() if old is None else old.id,
+                name=name,
+                tenant=self._runtime.tenant,
+                source=API_SOURCE,
+                version=1 if old is None else old.version,
+                created_at=now if old is None else old.created_at,
+                updated_at=now if old is None else old.updated_at,
+                **self._checked(name, handler, payload, enabled, options, old),
+            )
+            if new == old:
+                return old
+            if self._write(msgspec.structs.replace(new, updated_at=now), None if old is None else old.version):
+                return self.get(name)
+        raise _changed_too_often(name)
+
+    aput = in_thread(put)
+
+    # Read
+
+    def get(self, name: str) -> Job:
+        """A job by its name: a definition, or one that code declares."""
+        known = self._known()
+        if name not in known:
+            there = f"there are {_listed(sorted(known))}" if known else "there are none yet"
+            raise NotFound(f"There is no job {name!r:.60} of tenant {self._runtime.tenant}; {there}.")
+        return known[name]
+
+    aget = in_thread(get)
+
+    def list(self) -> list[Job]:
+        """All jobs, by name: definitions, and those that code declares, here or in another process.
+
+        A job of the code here that no worker has stored yet has no id.
+        """
+        known = self._known()
+        return [known[name] for name in sorted(known)]
+
+    alist = in_thread(list)  # noqa: A003
+
+    def _known(self) -> dict[str, Job]:
+        runtime = self._runtime
+        known = {job.name: job for job in runtime.store.jobs.list(runtime.tenant)}
+        for job in runtime.registry.definitions(runtime.store.clock, runtime.tenant):
+            stored = known.get(job.name)
+            if stored is None:
+                known[job.name] = msgspec.structs.replace(job, id="")
+            else:
+                times = {"created_at": stored.created_at, "updated_at": stored.updated_at}
+                known[job.name] = msgspec.structs.replace(job, id=stored.id, **times)
+        return known
+
+    # Steer
+
+    def enable(self, name: str, *, expected: int | None = None) -> Job:
+        """Let a definition take runs again; those that wait go on."""
+        return self._switch(name, True, expected)
+
+    aenable = in_thread(enable)
+
+    def disable(self, name: str, *, expected: int | None = None) -> Job:
+        """Take no new runs of a definition: an enqueue is refused, ticks and events are noted as skipped.
+
+        Runs that wait go on waiting, and what is running ends, as with a pause.
+        """
+        return self._switch(name, False, expected)
+
+    adisable = in_thread(disable)
+
+    def _switch(self, name: str, enabled: bool, expected: int | None) -> Job:
+        store = self._runtime.store
+        for _ in range(TRIES):
+            old = self._definition(name, "paused or switched by its code; see bell.pause(job=…)")
+            if expected not in (None, old.version):
+                raise _changed(name)
+            if old.enabled == enabled:
+                return old
+            new = msgspec.structs.replace(old, enabled=enabled, updated_at=store.clock.now())
+            if self._write(new, old.version):
+                return self.get(name)
+        raise _changed_too_often(name)
+
+    def delete(self, name: str, *, expected: int | None = None) -> None:
+        """Remove a definition; its runs stay, and those that wait go on waiting until it is put again.
+
+        Refused while a schedule or a trigger names it. Of jobs that code declares, only what the store still has of
+        one whose code is gone can be removed. With `expected`, only if it still has that `version`.
+        """
+        store = self._runtime.store
+        for _ in range(TRIES):
+            old = store.jobs.find(self._runtime.tenant, name)
+            if old is None:
+                old = self.get(name)  # raises, unless it is of the code here
+            if expected not in (None, old.version):
+                raise _changed(name)
+            if not old.is_definition:
+                self._check_gone(name)
+            if store.jobs.delete(old):
+                self._runtime.definitions.forget()
+                return
+            self._check_unused(name)
+        raise _changed_too_often(name)
+
+    adelete = in_thread(delete)
+
+    def _definition(self, name: str, instead: str) -> Job:
+        found = self.get(name)
+        if not found.is_definition:
+            raise InvalidOption(f"job {name}: code declares it, so it is {instead}.")
+        return found
+
+    def _write(self, job: Job, expected: int | None) -> bool:
+        runtime = self._runtime
+        written = runtime.store.jobs.write_definition(job, expected)
+        runtime.definitions.forget()
+        if written:  # runs of it may be waiting
+            runtime.store.wake()
+            runtime.wake()
+        return written
+
+    # Check
+
+    def _check_name(self, name: str, old: Job | None) -> None:
+        """Raise if the name belongs to code, or to the code of other definitions."""
+        if name in BUILT_IN:
+            raise JobExists(f"job {name}: Workbell itself has a job of this name; choose another.")
+        if name in self._runtime.registry or (old is not None and not old.is_definition):
+            raise JobExists(
+                f"job {name}: code declares a job of this name; choose another. If that code is gone for good, delete "
+                f"what is left of it first: `workbell jobs delete {name}`."
+            )
+        users = [job.name for job in self._runtime.store.jobs.list(self._runtime.tenant) if job.handler == name]
+        if users:
+            raise JobInUse(
+                f"job {name}: it is the handler of {_listed(users)}, and a handler has code; choose another name."
+            )
+
+    def _handler(self, name: str, given: object) -> str:
+        handler = given.name if isinstance(given, JobFunction) else given
+        checked_name(f"job {name}: handler", handler, InvalidOption)
+        assert isinstance(handler, str)
+        if handler in BUILT_IN:
+            raise InvalidOption(f"job {name}: handler: {handler} is a job of Workbell itself; name one of yours.")
+        known = self._stored(handler)
+        if handler == name or (known is not None and known.is_definition):
+            raise InvalidOption(
+                f"job {name}: handler: {handler} is a definition itself; name the job that has the code"
+                + (f", {known.handler}." if known is not None and handler != name else ".")
+            )
+        return handler
+
+    def _stored(self, handler: str) -> Job | None:
+        if self._runtime.registry.find(handler) is not None:
+            return None
+        return self._runtime.store.jobs.find(self._runtime.tenant, handler)
+
+    def _checked(
+        self,
+        name: str,
+        handler: object,
+        payload: object,
+        enabled: object,
+        options: JobOptions,
+        old: Job | None,
+    ) -> dict[str, Any]:
+        """The fields of a definition, each fit to be stored."""
+        unknown = sorted(set(options) - OPTIONS)
+        if unknown:
+            known = [*OPTIONS, "handler", "payload", "enabled"]
+            raise InvalidOption(f"job {name}: there is no option {unknown[0]!r}; {list_options(unknown[0], known)}")
+        if enabled is not None and not isinstance(enabled, bool):
+            raise InvalidOption(f"job {name}: enabled is True or False, not {enabled!r:.40}.")
+        code = self._handler(name, handler)
+        function = self._runtime.registry.find(code)
+        stored = self._stored(code)
+        arguments = None if function is None else function.signature.arguments
+        try:
+            limits = Limits(
+                options.get("concurrency"), options.get("concurrency_key"), options.get("rate"), options.get("rate_key")
+            ).checked(arguments)
+            defaults = read_defaults({word: options.get(word) for word in SETTINGS})
+            check_tag(defaults, NO_DEFAULTS)
+            retry = options.get("retry")
+            timeout = options.get("timeout")
+            fields: dict[str, Any] = {
+                "retry": None if retry is None else read_retry(retry),
+                "timeout": None if timeout is None else time_limit("timeout", timeout),
+                **self._urls(options, old),
+            }
+        except (InvalidOption, EndpointRefused) as error:
+            raise type(error)(f"job {name}: {error}") from None
+        return fields | {
+            "handler": code,
+            "queue": checked_name(f"job {name}: queue", options.get("queue") or QUEUE, InvalidOption),
+            "description": _description(name, options.get("description") or ""),
+            "payload_template": _template(name, payload, arguments),
+            "enabled": (True if old is None else old.enabled) if enabled is None else enabled,
+            "processor": bool(function.processor if function is not None else stored is not None and stored.processor),
+            "options": msgspec.structs.replace(defaults, priority=defaults.priority or None),  # 0 is not stored
+            **limits._asdict(),
+        }
+
+    def _urls(self, options: JobOptions, old: Job | None) -> dict[str, str | None]:
+        resources = self._runtime.registry.resources
+        sealer = Sealer.from_setting(resources.secret_key)
+        return {
+            word: sealed_url(
+                word, options.get(word), None if old is None else getattr(old, word), resources.webhook_allow, sealer
+            )
+            for word in URLS
+        }
+
+    def _check_gone(self, name: str) -> None:
+        """Raise if the code of a job is here, or with a living worker."""
+        store = self._runtime.store
+        now = store.clock.now()
+        alive = [worker.id for worker in store.workers.list() if worker.is_alive(now) and name in worker.jobs]
+        if name in self._runtime.registry or alive:
+            where = f"worker {alive[0]} has it" if alive else "it is here"
+            raise JobExists(f"job {name}: code declares it, and {where}; remove it there.")
+
+    def _check_unused(self, name: str) -> None:
+        """Raise if a schedule or a trigger names a job: it would make runs that nobody takes."""
+        runtime = self._runtime
+        users, after = [], ""
+        while page := runtime.store.schedules.list(runtime.tenant, source=None, after=after, limit=PAGE):
+            users += [f"schedule {schedule.name}" for schedule in page if schedule.job == name]
+            after = page[-1].name
+        triggers = runtime.store.subscribers.list_triggers(runtime.tenant)
+        users += [f"trigger {trigger.name}" for trigger in triggers if trigger.job == name]
+        if users:
+            raise JobInUse(f"job {name}: {_listed(users)} would still start it; delete or change that first.")
+
+
+def _template(name: str, payload: object, arguments: Sequence[str] | None) -> str | None:
+    """The payload template as JSON. Its fields may be incomplete; their names must be arguments of the handler."""
+    if payload is None:
+        return None
+    if not isinstance(payload, dict):
+        raise InvalidPayload(f"job {name}: the payload must be a dict of arguments, got {type(payload).__name__}.")
+    text = encode(f"job {name}: the payload", payload)
+    strange = [] if arguments is None else sorted(set(map(str, payload)) - set(arguments))
+    if strange:
+        known = f"the arguments are {', '.join(arguments)}" if arguments else "it takes none"
+        raise InvalidPayload(f"job {name}: its handler has no argument {strange[0]!r}; {known}.")
+    return text
+
+
+def _description(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidOption(f"job {name}: the description is a text, not {type(value).__name__}.")
+    return clean_text(value, DESCRIPTION_LIMIT)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (" …" if len(names) > SHOWN else "")
+
+
+def _changed(name: str) -> PreconditionFailed:
+    return PreconditionFailed(f"job {name}: somebody else has changed it meanwhile; read it again.")
+
+
+def _changed_too_often(name: str) -> StoreError:
+    return StoreError(f"job {name}: others changed it again and again meanwhile; try again.")
