@@ -25,6 +25,7 @@ from words import (
     DELIVERY,
     EVENT,
     FOR_US,
+    JOB,
     LOG_LINE,
     NOTIFICATION,
     OTHER_OPTIONS,
@@ -48,6 +49,7 @@ from workbell import (
     Context,
     Cron,
     Event,
+    Job,
     Retry,
     Run,
     Schedule,
@@ -92,6 +94,8 @@ from workbell.model.trigger import Trigger
 from workbell.model.worker import SeenWorker, Worker
 from workbell.notices.listeners import LifecycleEvent
 from workbell.notices.notifications import Notifications
+from workbell.runs import jobs
+from workbell.runs.jobs import Jobs
 from workbell.runs.verbs import Runs
 from workbell.runs.workers import Workers
 from workbell.scheduling import declare
@@ -132,6 +136,9 @@ def page() -> str:
         *_class("A job: what `@bell.job` makes", JobFunction, [JobFunction]),
         *_class("A job with options: what `job.options(…)` makes", Enqueuer, [Enqueuer]),
         *_options(),
+        *_class("Jobs: `bell.jobs`", Jobs, [Jobs]),
+        *_options_of_a_definition(),
+        *_words("Job: what `bell.jobs` gives", Job, "JOB", JOB),
         *_class("Schedules: `bell.schedules`", Schedules, [Schedules]),
         *_settings_of_a_schedule(),
         *_schedule(),
@@ -271,6 +278,15 @@ def _options() -> Iterator[str]:
         "Spans are seconds or a `timedelta`; times must have a zone."
     )
     yield _table(["Option", "Type", "What it does"], _rows_of(request, "EnqueueOptions"))
+
+
+def _options_of_a_definition() -> Iterator[str]:
+    yield "## Options of a definition"
+    yield (
+        "For `bell.jobs.put(name, handler=…, …)`, which also takes the settings of all runs "
+        "([below](#settings-of-a-schedule)), such as `priority` and `tag`."
+    )
+    yield _table(["Option", "Type", "What it does"], _rows_of(jobs, "JobOptions"))
 
 
 def _settings_of_a_schedule() -> Iterator[str]:

@@ -157,6 +157,31 @@ EVENT = {
     "fanned_out_at": "When its runs were made; None: not yet.",
 }
 
+JOB = {
+    "id": "Its id, which stays when it is put again; empty, if no worker has declared it yet.",
+    "name": "Its name, by which it is known within the tenant.",
+    "handler": "Of a definition: the job whose code runs. Of code: where it is.",
+    "created_at": "When it was made.",
+    "updated_at": "When it was last put, or declared by a worker.",
+    "tenant": "The tenant it belongs to.",
+    "queue": "The queue of its runs.",
+    "description": "What it is for.",
+    "payload_template": "Of a definition: the JSON that the input of each run is merged onto; `job.payload` is a dict.",
+    "retry": "The retry policy of its runs; None: the default.",
+    "timeout": "Seconds for one attempt; None: no limit.",
+    "concurrency": "Most of its runs at once, over all machines; None: no limit.",
+    "concurrency_key": "The argument by whose value that is counted.",
+    "rate": "Most starts in a time, such as `100/m`; None: no limit.",
+    "rate_key": "The argument by whose value that is counted.",
+    "enabled": "Of a definition: False, if it takes no new runs, and those that wait go on waiting.",
+    "processor": "Whether its handler takes an event, so that a trigger can start it.",
+    "alert_url": "Called when a run fails for good; stored sealed, if there is a key.",
+    "ping_url": "Called at every end of a run; stored sealed, if there is a key.",
+    "options": "What it says about its runs besides: the words of the settings below.",
+    "source": "`api` of a definition, `code` of a job that code declares.",
+    "version": "How often a definition was changed.",
+}
+
 TRIGGER = {
     "id": "Its id.",
     "name": "Its name, by which it is known within the tenant.",

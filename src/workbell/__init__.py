@@ -72,6 +72,7 @@ from workbell.model.cancel_snooze import Cancel, Snooze, TryAgain
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event
 from workbell.model.execution import Execution, Invocation
+from workbell.model.job import Job
 from workbell.model.one_shot import Answer, Consumed, ConsumedRun, Dispatched
 from workbell.model.pause import Pause
 from workbell.model.request import Request
@@ -114,6 +115,7 @@ __all__ = [
     "InvalidSignature",
     "InvalidUrl",
     "Invocation",
+    "Job",
     "JobDisabled",
     "JobExists",
     "JobInUse",

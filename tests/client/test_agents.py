@@ -457,3 +457,22 @@ def test_why_a_run_waits_for_its_agent(bell: Workbell) -> None:
     assert "has polled since" in bell.why(run.id)
     bell.agents.disable("web-1")
     assert "'web-1' is disabled" in bell.why(run.id)
+
+
+def test_a_definition_goes_to_an_agent_that_has_its_handler(bell: Workbell, working: Working, agent: Agent) -> None:
+    """D2: with the definition's timeout and retries; disabled, it waits."""
+    bell.jobs.put("backup-eu", handler="backup", payload={"region": "eu"}, target="web-1", timeout=7, retry=1)
+    run = bell.enqueue("backup-eu", {"disk": "a"})
+    assert working.poll(agent, "s", jobs=["other"]) == []
+    assert "does not know job 'backup'" in bell.why(run.id)
+    bell.jobs.disable("backup-eu")
+    assert working.poll(agent, "s", jobs=["backup"]) == []
+    assert "is disabled" in bell.why(run.id)
+    bell.jobs.enable("backup-eu")
+    (handed,) = working.poll(agent, "s", jobs=["backup"])
+    assert (handed.run.id, handed.run.job, handed.handler, handed.timeout) == (run.id, "backup-eu", "backup", 7)
+    assert handed.run.input == {"region": "eu", "disk": "a"}
+    (again,) = working.poll(agent, "s", jobs=["backup"])
+    assert again.handler == "backup"
+    working.result(agent, run.id, handed.run.token, AttemptReport(status="failed", error="no"), "s")
+    assert bell.get(run.id).status is Status.FAILED

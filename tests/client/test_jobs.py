@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from datetime import timedelta
 from typing import Any
 
@@ -23,7 +24,7 @@ from workbell import (
     WorkbellError,
 )
 from workbell.engine.materialise import Materialise
-from workbell.errors import JobsError, NotFound, PreconditionFailed, UnknownJob, UnknownProcessor
+from workbell.errors import JobsError, NotFound, PreconditionFailed, StoreError, UnknownJob, UnknownProcessor
 from workbell.handlers import definitions
 from workbell.model.alert import shown_url
 from workbell.model.ids import is_id
@@ -497,3 +498,31 @@ def test_a_definition_is_found_by_what_it_says(bell: Workbell) -> None:
     stored = bell.store.jobs.find("default", "email")
     assert isinstance(stored, Job)
     assert (found.id, found.created_at, found.timeout) == (stored.id, stored.created_at, 99)
+
+
+def test_many_that_put_and_delete_at_once(bell: Workbell) -> None:
+    """Each verb does all of it or says why not, and what is left at the end is what somebody put."""
+    gate, wrong = threading.Barrier(6), []
+
+    def work(number: int) -> None:
+        gate.wait(30)
+        for turn in range(5):
+            try:
+                if number == 0:
+                    bell.jobs.delete("email-eu")
+                else:
+                    bell.jobs.put("email-eu", handler="email", payload={"region": f"{number}-{turn}"})
+            except (NotFound, StoreError):  # deleted already; or others changed it again and again
+                pass
+            except WorkbellError as error:
+                wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert wrong == []
+    made = bell.jobs.put("email-eu", handler="email", payload={"region": "last"})
+    assert bell.store.jobs.definitions() == [made]
+    assert bell.enqueue("email-eu", {"to": "a"}).input == {"to": "a", "region": "last"}

@@ -14,7 +14,7 @@ import pytest
 
 from tests.http.test_agents import ended, opened, until, working
 from tests.support.fresh_store import fresh_store
-from workbell import Workbell
+from workbell import Context, Workbell
 from workbell.agent_program.heartbeat import AgentHeartbeat
 from workbell.agent_program.held_run import HeldRun
 from workbell.errors import Unauthorized
@@ -241,3 +241,22 @@ def _with_news(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: one if key in ("input", "result") else _with_news(one) for key, one in value.items()} | {"new": {}}
     return [_with_news(one) for one in value] if isinstance(value, list) else value
+
+
+async def test_the_agents_own_code_runs_definitions() -> None:
+    """D2: under their names, with their inputs and timeouts; its own job has another."""
+    there = There()
+
+    @there.bell.job(timeout=0.01)
+    async def rest(ctx: Context, seconds: float) -> str:
+        await asyncio.sleep(seconds)
+        return ctx.run.job
+
+    async with opened() as scene, working(scene, there.bell):
+        scene.bell.jobs.put("rest-long", handler="rest", payload={"seconds": 0.2}, target="web-1", retry=1)
+        scene.bell.jobs.put("rest-short", handler="rest", payload={"seconds": 30}, target="web-1", timeout=0.2, retry=1)
+        runs = [scene.bell.enqueue(name) for name in ("rest-long", "rest-short")]
+        long, short = await ended(scene, *runs)
+        assert (long.status, long.result) == (Status.SUCCEEDED, "rest-long")
+        assert (short.status, short.reason) == (Status.FAILED, "timeout")
+    there.bell.close()

@@ -26,9 +26,7 @@ OUTSIDE |= {"/static/{digest}/{path:path}"}
 OUTSIDE |= {path for name in SCREENS for path in (f"/{name}", f"/{name}/{{rest:path}}")}  # one page
 # Names that every tenant has for itself: whoever asks for them asks for its own.
 OWN_NAMES = {
-    ("GET", "/jobs/{name}"),
-    ("POST", "/jobs/{name}/pause"),
-    ("POST", "/jobs/{name}/resume"),
+    ("PUT", "/jobs/{name}"),
     ("POST", "/queues/{name}/pause"),
     ("POST", "/queues/{name}/resume"),
     ("PUT", "/schedules/{name}"),

@@ -42,7 +42,7 @@ class Things:
         self.examples: Mapping[tuple[str, str], str] = {
             ("runs", "run_id"): client.enqueue("rest").id,
             ("events", "event_id"): self.event.id,
-            ("jobs", "name"): "send",
+            ("jobs", "name"): client.jobs.put(f"send-{tenant}", handler="send").name,
             ("schedules", "name"): f"nightly-{tenant}",
             ("agents", "run_id"): for_agent.id,
             ("agents", "name"): agent.name,
@@ -85,6 +85,7 @@ BODIES: Mapping[tuple[str, str], Any] = {
     ("POST", "/bulk"): {"action": "cancel", "filter": {"job": "nothing"}},
     ("POST", "/events"): {"type": "posts.created"},
     ("POST", "/events/batch"): {"events": [{"type": "posts.created"}]},
+    ("PUT", "/jobs/{name}"): {"handler": "send", "payload": {"to": "x"}},
     ("PUT", "/schedules/{name}"): {"job": "send", "cron": "0 4 * * *", "payload": {"to": "x"}},
     ("PATCH", "/schedules/{name}"): {"description": "x"},
     ("POST", "/cron/preview"): {"cron": "0 4 * * *"},

@@ -196,3 +196,55 @@ def test_later(project: Folder) -> None:
     answer = project.call("jobs", "run", "hello", "--delay", "1h30m")
     assert "of hello: scheduled" in answer.out
     assert "It is due in 90 min" in answer.out
+
+
+class TestDefinitions:
+    """D2: jobs as data, by hand."""
+
+    PUT = ("jobs", "put", "hello-eu", "--handler", "hello", "--payload", '{"name": "Europe"}')
+
+    def test_the_life_of_one(self, project: Folder) -> None:
+        made = project.call(*self.PUT, "--queue", "eu", "--attempts", "5", "--timeout", "30s", "--json")
+        found = json.loads(made.out)
+        assert (found["name"], found["source"], found["handler"], found["version"]) == ("hello-eu", "api", "hello", 1)
+        assert (found["payload"], found["queue"], found["timeout"]) == ({"name": "Europe"}, "eu", 30.0)
+        assert found["retry"]["attempts"] == 5
+        again = json.loads(project.call(*self.PUT, "--rate", "9/m", "--json").out)
+        assert (again["id"], again["created_at"], again["version"]) == (found["id"], found["created_at"], 2)
+        assert (again["queue"], again["timeout"], again["rate"]) == ("default", None, "9/m")
+        shown = project.call("jobs", "show", "hello-eu").out
+        for word in (found["id"], "code of hello", '{"name":"Europe"}', "enabled", "9"):
+            assert word in shown
+        assert "code of hello" in project.call("jobs", "list").out
+        run = json.loads(project.call("jobs", "run", "hello-eu", "--json").out)
+        assert (run["job"], run["input"]) == ("hello-eu", {"name": "Europe"})
+        assert project.call("jobs", "disable", "hello-eu").out.startswith("hello-eu is disabled")
+        assert_refused(project.call("jobs", "run", "hello-eu"), 1, "hello-eu: it is disabled")
+        assert project.call("jobs", "enable", "hello-eu").out == "hello-eu is enabled: it runs the code of hello.\n"
+        assert project.call("jobs", "delete", "hello-eu", typed="n\n").code == 130
+        assert project.call("jobs", "delete", "hello-eu", "--yes").out == "hello-eu is deleted.\n"
+        assert_refused(project.call("jobs", "delete", "hello-eu", "--yes"), 4, "There is no job 'hello-eu'")
+        actions = [entry["action"] for entry in project.ask("audit")]
+        assert [action for action in actions if action.startswith("jobs.")] == [
+            "jobs.delete",
+            "jobs.enable",
+            "jobs.disable",
+            "jobs.put",
+            "jobs.put",
+        ]
+
+    def test_what_is_missing_is_said(self, project: Folder) -> None:
+        made = project.call("jobs", "put", "later-eu", "--handler", "later")
+        assert made.out == "later-eu: runs the code of later.\n"
+        assert "Its runs will wait. Its handler is job 'later'. No worker is running" in made.error
+        found = project.call("doctor").out
+        assert "later-eu: its handler later is a job that no worker has declared yet" in found.replace("\n", " ")
+
+    def test_what_is_refused(self, project: Folder) -> None:
+        assert_refused(project.call("jobs", "put", "hello", "--handler", "fail"), 1, "job hello: code declares a job")
+        wrong = project.call("jobs", "put", "hello-eu", "--handler", "hello", "--payload", '{"colour": 1}')
+        assert_refused(wrong, 1, "its handler has no argument 'colour'; the arguments are name")
+        assert_refused(project.call("jobs", "disable", "hello"), 1, "code declares it")
+        project.call(*self.PUT)
+        project.call("schedules", "add", "nightly", "--job", "hello-eu", "--cron", "0 3 * * *")
+        assert_refused(project.call("jobs", "delete", "hello-eu", "--yes"), 1, "schedule nightly would still start it")

@@ -30,14 +30,18 @@ EXCEPTIONS = {
     "agents.working": "what an agent does, not a client",
 }
 LEFT_OUT = {
-    "triggers.update": {"expected"},  # over HTTP, `If-Match` says it
+    "jobs.put": {"expected"},  # over HTTP, `If-Match` says it
+    "jobs.enable": {"expected"},
+    "jobs.disable": {"expected"},
+    "jobs.delete": {"expected"},
+    "triggers.update": {"expected"},
     "triggers.delete": {"expected"},
     "tokens.create": {"kind", "agent", "created_by"},  # the service says who made it
     "agents.pairing": {"created_by"},
     "notifications.list": {"user_id"},  # whose they are, the token says
     "notifications.mark_read": {"user_id"},
 }
-ROOMS = "schedules triggers events webhooks notifications tokens tenants audit agents".split()
+ROOMS = "jobs schedules triggers events webhooks notifications tokens tenants audit agents".split()
 NO_ROOMS = {"runtime", "verified"}
 CALLED = ("runs", "workers", "pauses", "executions")  # parts that are verbs as well
 # Verbs of an application that holds the jobs, works or serves, and not of who only asks for things.

@@ -72,7 +72,7 @@ class HeldRun:
 
     def __init__(self, run: Run, renewed_at: float, handler: str | None = None) -> None:
         self.run = run
-        self.handler = handler or run.job  # the job whose code or command it is
+        self._handler = handler
         self.work: Work | None = None  # for a handler
         self.stop = asyncio.Event()  # for a command
         self.renewed_at = renewed_at  # by the monotonic clock, from before the server was asked
@@ -86,6 +86,11 @@ class HeldRun:
         self._lock = threading.Lock()
         self._progress: dict[str, Any] | None = None
         self._lines: list[dict[str, Any]] = []
+
+    @property
+    def handler(self) -> str:
+        """The job whose code or command it is."""
+        return self._handler or self.run.job
 
     @property
     def key(self) -> tuple[str, int]:

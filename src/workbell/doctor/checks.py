@@ -13,7 +13,7 @@ from workbell.doctor.locks import check_locks
 from workbell.doctor.modes import check_modes
 from workbell.doctor.spans import span
 from workbell.doctor.tables import tables_of
-from workbell.doctor.workers import unserved_findings, worker_findings
+from workbell.doctor.workers import definition_findings, unserved_findings, worker_findings
 from workbell.model.job import TENANT
 from workbell.model.schedule import Schedule
 from workbell.stores.migrate import NEWEST
@@ -107,7 +107,9 @@ def _pauses(store: Store, lanes: list[Counts]) -> Iterator[Finding]:
 
 
 def check_workers(store: Store, numbers: Numbers) -> Iterator[Finding]:
-    yield from worker_findings(store, store.workers.list(), numbers)
+    workers = store.workers.list()
+    yield from worker_findings(store, workers, numbers)
+    yield from definition_findings(store, workers)
 
 
 def check_leases(store: Store, _numbers: Numbers) -> Iterator[Finding]:

@@ -65,3 +65,17 @@ def unserved_findings(store: Store, workers: Sequence[Worker], lanes: Sequence[C
             name = f"queue {queue}, job {job}" + (f", tenant {tenant}" if tenant != "default" else "")
             listed.append(f"{name}: {count:,} queued run{'s' if count > 1 else ''}, and nobody takes them. {reason}")
     yield from each_unserved(listed)
+
+
+def definition_findings(store: Store, workers: Sequence[Worker]) -> Iterator[Finding]:
+    """Definitions whose handler nobody has declared, here or in the store: a misspelt name, or code still to come."""
+    now = store.clock.now()
+    served = {job for worker in workers if worker.is_alive(now) for job in worker.jobs}
+    for job in [job for job in store.jobs.definitions() if job.handler not in served][:MOST]:
+        code = store.jobs.find(job.tenant, job.handler)
+        if code is not None and not code.is_definition:
+            continue
+        wrong = "is a definition itself" if code is not None else "is a job that no worker has declared yet"
+        name = job.name + (f", tenant {job.tenant}" if job.tenant != "default" else "")
+        remedy = "start a worker that has it, or put another handler"
+        yield with_remedy("note", "definition", f"{name}: its handler {job.handler} {wrong}; {remedy}.")

@@ -63,11 +63,11 @@ class Alerting:
         """Whether any of these may need an alert or ping. Every run goes through here, so it is checked by job."""
         if any(run.schedule is not None for run, _ in pairs) or self._registry is None:
             return True
-        found = [self._registry.find(name) for name in {run.lane.job for run, _ in pairs}]
+        found = [self._registry.find_for(*job) for job in {(run.lane.tenant, run.lane.job) for run, _ in pairs}]
         return any(function is None or function.watched is not UNWATCHED for function in found)
 
     def _watched(self, run: Run) -> Watched:
-        function = None if self._registry is None else self._registry.find(run.job)
+        function = None if self._registry is None else self._registry.find_for(run.tenant, run.job)
         by_job = self._stored(run) if function is None else function.watched
         if run.schedule is None or run.options_text is None:
             return by_job

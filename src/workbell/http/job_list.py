@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbell.client.local import LocalClient
+from workbell.http.etags import etag_of
 from workbell.job_files.job_folder import JobFolder
 from workbell.model.alert import shown_url
+from workbell.model.capability import unserved
 from workbell.model.job import Job
+from workbell.model.payload import decode
 from workbell.model.run_settings import SETTINGS
+from workbell.model.worker import Worker
 
-RETRY = ("attempts", "delay", "factor", "cap", "jitter")
+RETRY = ("attempts", "delay", "factor", "cap", "jitter", "give_up_on", "only_on")
 
 
 def jobs_of(client: LocalClient, engine: JobFolder, own: str) -> Sequence[dict[str, Any]]:
@@ -19,23 +23,42 @@ def jobs_of(client: LocalClient, engine: JobFolder, own: str) -> Sequence[dict[s
 
     What files say of them is known for the tenant of the program, `own`.
     """
-    known = known_jobs(client)
+    known = {job.name: job for job in client.jobs.list()}
     paused = {pause.job for pause in client.pauses() if pause.queue is None}
     files = {job.name: job for job in engine.list()} if client.tenant == own else {}
-    return [_shown(client, known[name], paused, files.get(name)) for name in sorted(known)]
+    workers = client.store.workers.list() if any(job.is_definition for job in known.values()) else ()
+    return [_shown(client, known[name], paused, files.get(name), workers) for name in sorted(known)]
 
 
-def known_jobs(client: LocalClient) -> dict[str, Job]:
-    """The definitions by name: as the code here has them, else as others have put them."""
-    known = {job.name: job for job in client.store.jobs.list(client.tenant)}
-    return known | {job.name: job for job in client.registry.definitions(client.store.clock, client.tenant)}
+def job_shown(client: LocalClient, engine: JobFolder, own: str, job: Job) -> dict[str, Any]:
+    """One job, just read or written."""
+    paused = {pause.job for pause in client.pauses() if pause.queue is None}
+    files = {one.name: one for one in engine.list()} if client.tenant == own else {}
+    return _shown(client, job, paused, files.get(job.name), client.store.workers.list())
 
 
-def _shown(client: LocalClient, job: Job, paused: set[str | None], declared: Any) -> dict[str, Any]:
-    function = client.registry.find(job.name)
+def job_etag(shown: dict[str, Any]) -> str:
+    """ETag of what users can change: neither when a worker declared it last, nor who takes its runs."""
+    return etag_of({word: value for word, value in shown.items() if word not in ("updated_at", "unserved")})
+
+
+def _shown(
+    client: LocalClient, job: Job, paused: set[str | None], declared: Any, workers: Sequence[Worker]
+) -> dict[str, Any]:
+    function = client.registry.find(job.handler if job.is_definition else job.name)
+    now = client.store.clock.now()
     return {
+        "id": job.id or None,
         "name": job.name,
+        "tenant": job.tenant,
+        "source": job.source,
+        "enabled": job.enabled,
+        "version": job.version,
         "handler": job.handler,
+        "payload": decode(job.payload_template) if job.is_definition else None,
+        "unserved": unserved(workers, job.queue, job.name, now, job) if job.is_definition else None,
+        "created_at": job.created_at if job.id else None,
+        "updated_at": job.updated_at if job.id else None,
         "file_path": None if declared is None else declared.file_path,
         "here": function is not None,
         "description": job.description,

@@ -20,6 +20,7 @@ from workbell.remote.control import RemoteSteering
 from workbell.remote.emitting import RemoteEmitting
 from workbell.remote.events import RemoteEvents
 from workbell.remote.executions import RemoteExecuting
+from workbell.remote.jobs import RemoteJobs
 from workbell.remote.notifications import RemoteNotifications
 from workbell.remote.options import RemoteRequest, pages, request
 from workbell.remote.pauses import RemotePausing
@@ -73,6 +74,7 @@ class Client(RemoteSteering, RemotePausing, RemoteEmitting, RemoteExecuting, Rem
 
     def _open(self, transport: ServiceTransport) -> None:
         self.transport = transport
+        self.jobs = RemoteJobs(transport)
         self.schedules = RemoteSchedules(transport)
         self.triggers = RemoteTriggers(transport)
         self.events = RemoteEvents(transport)

@@ -6,11 +6,13 @@ from datetime import datetime
 
 import msgspec
 
+from workbell.model.clock import EPOCH
 from workbell.model.endpoint import Health
 from workbell.model.event import Event
+from workbell.model.job import QUEUE, Job
 from workbell.model.request import encoded
 from workbell.model.run import Attempt, AttemptStatus, Lane, Options, Run, Status
-from workbell.model.run_defaults import RunDefaults
+from workbell.model.run_defaults import RUN_WORDS, RunDefaults
 from workbell.model.schedule import FireStatus, Schedule, ScheduleKind, ScheduleOptions
 from workbell.model.trigger import OPTION_FIELDS, RetryConfig, Trigger, retry_from
 from workbell.model.users import UserId, user_number, user_text
@@ -206,6 +208,56 @@ class TriggerWords(RunDefaults, frozen=True, kw_only=True):
         )
 
 
+class JobWords(RunDefaults, frozen=True, kw_only=True):
+    """A job as the API shows it: its options stand beside the rest."""
+
+    name: str
+    tenant: str
+    handler: str
+    source: str
+    version: int
+    id: str | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    description: str = ""
+    payload: msgspec.Raw = NULL
+    enabled: bool = True
+    processor: bool = False
+    concurrency: int | None = None
+    concurrency_key: str | None = None
+    rate: str | None = None
+    rate_key: str | None = None
+    alert_url: str | None = None
+    ping_url: str | None = None
+
+    def value(self) -> Job:
+        own = ("queue", "retry", "timeout")
+        return Job(
+            id=self.id or "",
+            name=self.name,
+            tenant=self.tenant,
+            handler=self.handler,
+            source=self.source,
+            version=self.version,
+            created_at=self.created_at or EPOCH,
+            updated_at=self.updated_at or EPOCH,
+            description=self.description,
+            payload_template=text(self.payload),
+            enabled=self.enabled,
+            processor=self.processor,
+            queue=self.queue or QUEUE,
+            retry=self.retry,
+            timeout=self.timeout,
+            concurrency=self.concurrency,
+            concurrency_key=self.concurrency_key,
+            rate=self.rate,
+            rate_key=self.rate_key,
+            alert_url=self.alert_url,
+            ping_url=self.ping_url,
+            options=RunDefaults(**{word: getattr(self, word) for word in RUN_WORDS if word not in own}),
+        )
+
+
 class ScheduleWords(ScheduleOptions, frozen=True, kw_only=True):
     """A schedule as the API shows it: its settings stand beside the rest."""
 
@@ -265,5 +317,6 @@ read_run, read_runs, read_page_of_runs = one(RunWords), many(RunWords), page(Run
 read_attempts = many(AttemptWords)
 read_health, read_worker, read_workers = one(HealthWords), one(WorkerWords), page(WorkerWords)
 read_event, read_events = one(EventWords), many(EventWords)
+read_job, read_jobs = one(JobWords), page(JobWords)
 read_trigger, read_triggers = one(TriggerWords), page(TriggerWords)
 read_schedule, read_schedules = one(ScheduleWords), many(ScheduleWords)

@@ -24,7 +24,7 @@ from workbell.errors import (
 from workbell.handlers.alert_urls import sealed_url
 from workbell.handlers.job_function import JobFunction
 from workbell.model.alert import URLS
-from workbell.model.clock import time_limit
+from workbell.model.clock import EPOCH, time_limit
 from workbell.model.ids import new_id
 from workbell.model.job import API_SOURCE, BUILT_IN, QUEUE, Job
 from workbell.model.job import name as checked_name
@@ -47,16 +47,21 @@ class JobOptions(RunSettings, total=False):
     """Options of a definition: the words of `@bell.job`, each for all its runs."""
 
     description: str
+    """What it is for."""
     queue: str | None
+    """The queue of its runs."""
     retry: Retry | int | Mapping[str, Any] | None
+    """How failed attempts are repeated: a number of attempts, a `Retry`, or a dict in the words of schedules."""
     timeout: float | None
+    """Seconds for one attempt."""
     concurrency: int | None
     """Most of its runs at once, over all machines."""
     concurrency_key: str | None
-    """The argument by whose value that is counted."""
+    """The argument by whose value `concurrency` is counted."""
     rate: str | None
     """Most starts in a time: `100/m`."""
     rate_key: str | None
+    """The argument by whose value `rate` is counted."""
     alert_url: str | None
     """Called when a run fails for good."""
     ping_url: str | None
@@ -143,7 +148,7 @@ class Jobs:
         for job in runtime.registry.definitions(runtime.store.clock, runtime.tenant):
             stored = known.get(job.name)
             if stored is None:
-                known[job.name] = msgspec.structs.replace(job, id="")
+                known[job.name] = msgspec.structs.replace(job, id="", created_at=EPOCH, updated_at=EPOCH)
             else:
                 times = {"created_at": stored.created_at, "updated_at": stored.updated_at}
                 known[job.name] = msgspec.structs.replace(job, id=stored.id, **times)

@@ -17,6 +17,7 @@ from workbell.handlers.signature import Signature
 from workbell.job_files import JobFile
 from workbell.model.alert import shown_url
 from workbell.model.job import Job
+from workbell.model.payload import decode
 from workbell.model.run import Run
 from workbell.model.schedule import Schedule
 
@@ -35,6 +36,8 @@ class KnownJob(NamedTuple):
 
     @property
     def where(self) -> str:
+        if self.job.is_definition:
+            return f"code of {self.job.handler}"
         return self.file.path if self.file is not None else self.job.handler
 
     @property
@@ -44,7 +47,14 @@ class KnownJob(NamedTuple):
     def as_dict(self) -> dict[str, Any]:
         last = self.last_run
         return {
+            "id": self.job.id or None,
             "name": self.job.name,
+            "source": self.job.source,
+            "enabled": self.job.enabled,
+            "version": self.job.version,
+            "payload": decode(self.job.payload_template) if self.job.is_definition else None,
+            "created_at": self.job.created_at if self.job.id else None,
+            "updated_at": self.job.updated_at if self.job.id else None,
             "file_path": None if self.file is None else self.file.path,
             "handler": self.job.handler,
             "here": self.is_here,
@@ -69,20 +79,18 @@ class KnownJob(NamedTuple):
 def all_jobs(here: Here) -> list[KnownJob]:
     """Every job, by name: of this folder, and those that only the store knows."""
     bell = here.bell
-    found = {job.name: job for job in bell.store.jobs.list(bell.tenant)}
-    found |= {job.name: job for job in bell.registry.definitions(bell.store.clock, bell.tenant)}
     schedules: dict[str, list[Schedule]] = defaultdict(list)
     for schedule in all_schedules(bell):
         schedules[schedule.job].append(schedule)
-    return [_known(here, job, schedules[name]) for name, job in sorted(found.items())]
+    return [_known(here, job, schedules[job.name]) for job in bell.jobs.list()]
 
 
 def find_job(here: Here, name: str) -> KnownJob:
     bell = here.bell
-    mine = {job.name: job for job in bell.registry.definitions(bell.store.clock, bell.tenant)}
-    job = mine.get(name) or bell.store.jobs.find(bell.tenant, name)
+    found = {job.name: job for job in bell.jobs.list()}
+    job = found.get(name)
     if job is None:
-        names = sorted({*mine, *(job.name for job in bell.store.jobs.list(bell.tenant))})
+        names = sorted(found)
         there = (
             f"the jobs are {', '.join(names[:10])}{' …' if names[10:] else ''}" if names else "there are none at all"
         )
@@ -93,11 +101,10 @@ def find_job(here: Here, name: str) -> KnownJob:
 def _known(here: Here, job: Job, schedules: list[Schedule]) -> KnownJob:
     last = next(iter(here.bell.runs(job=job.name, limit=1)), None)
     file = here.files.get(job.name)
-    function = here.bell.registry.find(job.name)
-    patterns = file.on if file is not None else () if function is None else function.patterns
+    function = here.bell.registry.find(job.handler if job.is_definition else job.name)
+    patterns = file.on if file is not None else () if function is None or job.is_definition else function.patterns
     signature = None if function is None else function.signature
-    is_here = job.name in here.bell.registry
-    return KnownJob(job, file, _declared(here, job.name), is_here, schedules, last, patterns, signature)
+    return KnownJob(job, file, _declared(here, job.name), function is not None, schedules, last, patterns, signature)
 
 
 def _declared(here: Here, name: str) -> str | None:

@@ -86,6 +86,21 @@ def _last(run: Run, now: datetime) -> str:
     return f"{run.status} {ago(run.finished_at or run.started_at or run.created_at, now)}"
 
 
+def _definition(known: KnownJob) -> list[tuple[str, str]]:
+    """Facts about a job that is data."""
+    job = known.job
+    if not job.is_definition:
+        return []
+    return [
+        ("id", job.id),
+        ("handler", job.handler),
+        ("template", one_line(job.payload_template or "none")),
+        ("state", "enabled" if job.enabled else "disabled: it takes no new runs, and those that wait go on waiting"),
+        ("made", local(job.created_at)),
+        ("changed", local(job.updated_at)),
+    ]
+
+
 @click.command("show", help="Show all details of a job.")
 @click.argument("name")
 @app_option
@@ -104,6 +119,7 @@ def show_job(name: str, app: str | None, url: str | None, tenant: str | None, as
     facts = [
         ("job", job.name),
         ("where", known.where if known.is_here else f"{known.where} (not in this folder)"),
+        *_definition(known),
         ("about", job.description or "–"),
         *([] if known.signature is None else [("input", known.signature.in_words or "none")]),
         ("queue", job.queue),

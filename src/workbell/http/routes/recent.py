@@ -12,7 +12,6 @@ from starlette.responses import Response
 from workbell.client.local import LocalClient
 from workbell.http.answers import JsonResponse
 from workbell.http.call import call_of
-from workbell.http.job_list import known_jobs
 from workbell.http.routing import Routes
 from workbell.http.schemas.base import Name
 from workbell.http.schemas.recent import Recent, Upcoming
@@ -40,7 +39,7 @@ async def runs(
 
 
 def _recent(client: LocalClient, job: str | None, limit: int) -> Sequence[dict[str, Any]]:
-    names = sorted(known_jobs(client))[:MOST_JOBS] if job is None else [job]
+    names = [known.name for known in client.jobs.list()][:MOST_JOBS] if job is None else [job]
     found = client.store.reports.recent(client.tenant, names, MEASURED)
     return [shown_job(name, found.get(name, []), limit) for name in names]
 

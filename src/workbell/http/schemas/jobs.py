@@ -5,19 +5,51 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from workbell.http.schemas.base import AT, Shown
-from workbell.http.schemas.run_settings import RunSettingsShown
+from workbell.http.schemas.base import AT, RUN_ID, Name, Shown
+from workbell.http.schemas.run_settings import RunSettingsBody, RunSettingsShown
 from workbell.http.schemas.runs import RetryBody
 from workbell.job_files.reloads import ReloadOutcome
+
+
+class JobBody(RunSettingsBody):
+    """A definition to put: the code of another job, with a payload template and options of its own."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"handler": "email", "payload": {"region": "eu"}, "queue": "mail"}]},
+    )
+
+    handler: Name = Field(description="The job whose code runs.")
+    payload: dict[str, Any] | None = Field(None, description="The input of each run is merged onto it (RFC 7396).")
+    description: str | None = Field(None, max_length=2000)
+    enabled: bool | None = Field(None, description="Null: as it is; a new one is enabled.")
+    retry: RetryBody | None = None
+    concurrency: int | None = Field(None, ge=1, le=1_000_000, description="Most of its runs at once.")
+    concurrency_key: str | None = Field(None, max_length=200, description="The argument by which that is counted.")
+    rate: str | None = Field(None, max_length=50, description="Most starts in a time.", examples=["100/m"])
+    rate_key: str | None = Field(None, max_length=200)
+    alert_url: str | None = Field(None, max_length=2000)
+    ping_url: str | None = Field(None, max_length=2000)
 
 
 class JobShown(RunSettingsShown):
     """A job: its defaults and limits, and the schema of its input where its code is known here."""
 
+    id: str | None = Field(description="Null: no worker has declared it yet.", examples=[RUN_ID])
     name: str = Field(examples=["send"])
-    handler: str = Field(examples=["shop:send"])
+    tenant: str
+    source: str = Field(description="`code`, or `api` for a definition.", examples=["code"])
+    enabled: bool
+    version: int
+    handler: str = Field(
+        description="Where the code is; of a definition, the job whose code runs.", examples=["shop:send"]
+    )
+    payload: dict[str, Any] | None = Field(description="The payload template of a definition.")
+    unserved: str | None = Field(description="Of a definition: why no worker takes its runs now.")
+    created_at: datetime | None
+    updated_at: datetime | None
     file_path: str | None
     here: bool = Field(description="Whether the server itself knows the code.")
     description: str

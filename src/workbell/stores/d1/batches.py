@@ -27,7 +27,9 @@ BY_ROWS = frozenset(
     "add_runs add_logs add_events add_attempts add_ticks add_audit add_notifications add_matches load_tallies".split()
 )
 # Every statement stands for itself, so that a batch of such statements can be divided into several.
-APART = frozenset(["claim", "put_job", "forget_service", "add_lane", "add_event", "settle_event", "unload_run"])
+APART = frozenset(
+    ["claim", "put_job", "raise_definitions", "forget_service", "add_lane", "add_event", "settle_event", "unload_run"]
+)
 # Stay in the batch of the statement before them: a run that has ended elsewhere must not be gone between two batches,
 # nor an event that was fanned out elsewhere wait here.
 TOGETHER = frozenset(["load_finished", "settle_event"])

@@ -97,6 +97,8 @@ function Made({ job }) {
   const facts = [
     ["File", job.file_path && html`<code>${job.file_path}</code>`],
     ["Handler", html`<code>${job.handler}</code>`],
+    ["Payload template", job.payload && html`<code>${JSON.stringify(job.payload)}</code>`],
+    ["State", !job.enabled && "disabled: it takes no new runs, and those that wait go on waiting"],
     ["Queue", html`<${Link} to=${to(["queues", job.queue])}>${job.queue}<//>`],
     ["Starts", html`<${Starts} job=${job} ticks=${ticks} />`],
     ["Next", ticks.length > 0 && html`<${Time} at=${ticks[0].due} />`],

@@ -1,0 +1,64 @@
+"""`workbell jobs enable`, `disable` and `delete`."""
+
+from __future__ import annotations
+
+import click
+
+from workbell.cli.acting import note
+from workbell.cli.bell import opened_here, opened_store
+from workbell.cli.jobs.known import find_job
+from workbell.cli.output import print_json
+from workbell.cli.project import app_option, json_option, open_project, store_options, tenant_option, url_option
+
+
+@click.command(help="Let a definition take runs again. Those that wait go on.")
+@click.argument("name")
+@app_option
+@url_option
+@tenant_option
+@json_option
+def enable(name: str, app: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_here(open_project(app=app, url=url, tenant=tenant), url, create=False) as here:
+        job = here.bell.jobs.enable(name)
+        note(here.bell, "jobs.enable", name)
+        known = find_job(here, name)
+    if as_json:
+        print_json(known.as_dict())
+    else:
+        click.echo(f"{name} is enabled: it runs the code of {job.handler}.")
+
+
+@click.command(help="Take no new runs of a definition. Those that wait go on waiting; what is running ends.")
+@click.argument("name")
+@app_option
+@url_option
+@tenant_option
+@json_option
+def disable(name: str, app: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_here(open_project(app=app, url=url, tenant=tenant), url, create=False) as here:
+        here.bell.jobs.disable(name)
+        note(here.bell, "jobs.disable", name)
+        known = find_job(here, name)
+    if as_json:
+        print_json(known.as_dict())
+    else:
+        click.echo(f"{name} is disabled; `workbell jobs enable {name}` lets it go on.")
+
+
+@click.command(help="Delete a definition; its runs stay. Refused while a schedule or a trigger names it.")
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@store_options
+@tenant_option
+@json_option
+def delete(name: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+        job = bell.jobs.get(name)
+        if not yes:
+            click.confirm(f"Delete the job {name}?", abort=True, err=True)
+        bell.jobs.delete(name)
+        note(bell, "jobs.delete", name, detail={"handler": job.handler})
+    if as_json:
+        print_json({"id": job.id, "name": name, "deleted": True})
+    else:
+        click.echo(f"{name} is deleted.")

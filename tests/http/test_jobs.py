@@ -1,0 +1,148 @@
+"""Jobs as data over HTTP: definitions are put, read, switched and deleted, under ETags and scopes, and audited (D2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.http.conftest import Api
+from workbell.model.ids import is_id
+from workbell.testing import drain
+
+pytestmark = pytest.mark.anyio
+
+EU = {"handler": "send", "payload": {"urgent": True}, "queue": "eu", "retry": {"attempts": 2}, "tag": "t"}
+
+
+async def test_the_life_of_a_definition(api: Api) -> None:
+    made = await api.operator.ask("PUT", "/jobs/send-eu", 200, EU)
+    assert is_id(made["id"])
+    assert (made["source"], made["version"], made["enabled"], made["tenant"]) == ("api", 1, True, "a")
+    assert (made["handler"], made["payload"], made["queue"], made["tag"]) == ("send", {"urgent": True}, "eu", "t")
+    assert made["retry"]["attempts"] == 2
+    assert made["input_schema"]["required"] == ["to"]
+    assert "No worker is running" in made["unserved"]
+    assert await api.reader.ask("GET", "/jobs/send-eu") == made
+    listed = (await api.reader.ask("GET", "/jobs"))["items"]
+    assert {one["name"]: one["source"] for one in listed} == {
+        "count": "code",
+        "rest": "code",
+        "send": "code",
+        "send-eu": "api",
+    }
+    changed = await api.operator.ask("PUT", "/jobs/send-eu", 200, EU | {"payload": {"urgent": False}})
+    assert (changed["id"], changed["created_at"], changed["version"]) == (made["id"], made["created_at"], 2)
+    assert not (await api.operator.ask("POST", "/jobs/send-eu/disable"))["enabled"]
+    assert (await api.operator.ask("POST", "/jobs/send-eu/enable"))["enabled"]
+    await api.operator.ask("DELETE", "/jobs/send-eu", 204)
+    await api.operator.ask("DELETE", "/jobs/send-eu", 404)
+    actions = [(entry.action, entry.subject) for entry in api.a.audit.list() if entry.action.startswith("jobs.")]
+    assert actions == [
+        ("jobs.delete", "send-eu"),
+        ("jobs.enable", "send-eu"),
+        ("jobs.disable", "send-eu"),
+        ("jobs.put", "send-eu"),
+        ("jobs.put", "send-eu"),
+    ]
+
+
+async def test_runs_are_merged_and_served(api: Api) -> None:
+    await api.operator.ask("PUT", "/jobs/send-eu", 200, EU)
+    one = await api.maker.ask("POST", "/runs", 201, {"job": "send-eu", "input": {"to": "x"}})
+    assert api.a.get(one["id"]).input == {"to": "x", "urgent": True}
+    batch = {"runs": [{"job": "send-eu", "input": {"to": "y", "urgent": None}}]}
+    many = await api.maker.ask("POST", "/runs/batch", 201, batch)
+    assert api.a.get(many["items"][0]["id"]).input == {"to": "y"}
+    assert {run.job for run in drain(api.bell)} == {"send-eu"}
+    await api.maker.ask("POST", "/runs", 422, {"job": "send-eu"})
+    await api.operator.ask("POST", "/jobs/send-eu/disable")
+    refused = await api.maker.ask("POST", "/runs", 409, {"job": "send-eu", "input": {"to": "x"}})
+    assert refused["type"].endswith(":JobDisabled")
+
+
+async def test_lost_updates(api: Api) -> None:
+    await api.operator.ask("PUT", "/jobs/send-eu", 412, EU, match='"x"')
+    await api.operator.ask("PUT", "/jobs/send-eu", 200, EU, none_match="*")
+    await api.operator.ask("PUT", "/jobs/send-eu", 412, EU, none_match="*")
+    old = await api.operator.etag("/jobs/send-eu")
+    assert (await api.reader.send("GET", "/jobs/send-eu", headers={"If-None-Match": old})).status_code == 304
+    await api.operator.ask("PUT", "/jobs/send-eu", 200, EU | {"queue": "other"}, match=old)
+    for method, path, body in (
+        ("PUT", "", EU),
+        ("POST", "/enable", None),
+        ("POST", "/disable", None),
+        ("DELETE", "", None),
+    ):
+        await api.operator.ask(method, f"/jobs/send-eu{path}", 412, body, match=old)
+    new = await api.operator.etag("/jobs/send-eu")
+    await api.operator.ask("DELETE", "/jobs/send-eu", 204, match=new)
+
+
+@pytest.mark.parametrize("verb", ["write_definition", "delete"])
+async def test_what_somebody_changed_meanwhile_stays(api: Api, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
+    """The store compares the version as it writes."""
+    await api.operator.ask("PUT", "/jobs/send-eu", 200, EU)
+    old = await api.operator.etag("/jobs/send-eu")
+    part = api.bell.store.jobs
+    real = getattr(part, verb)
+
+    def late(*args: Any) -> bool:
+        monkeypatch.setattr(part, verb, real)
+        api.a.jobs.put("send-eu", handler="rest")
+        done: bool = real(*args)
+        return done
+
+    monkeypatch.setattr(part, verb, late)
+    method, body = ("DELETE", None) if verb == "delete" else ("PUT", EU | {"queue": "q"})
+    await api.operator.ask(method, "/jobs/send-eu", 412, body, match=old)
+    assert api.a.jobs.get("send-eu").handler == "rest"
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "status", "error"),
+    [
+        ("send-eu", {}, 422, "InvalidRequest"),
+        ("send-eu", EU | {"colour": 1}, 422, "InvalidRequest"),
+        ("send-eu", EU | {"payload": {"colour": 1}}, 422, "InvalidPayload"),
+        ("send-eu", EU | {"handler": "webhook-alert"}, 422, "InvalidOption"),
+        ("send-eu", EU | {"rate": "often"}, 422, "InvalidOption"),
+        ("send", EU, 409, "JobExists"),
+        ("bulk-action", EU, 409, "JobExists"),
+        (" x", EU, 422, "JobsError"),
+    ],
+)
+async def test_what_is_refused(api: Api, name: str, body: dict[str, Any], status: int, error: str) -> None:
+    answer = await api.operator.ask("PUT", f"/jobs/{name}", status, body)
+    assert answer["type"].endswith(f":{error}")
+    assert api.bell.store.jobs.definitions() == []
+
+
+async def test_one_that_a_schedule_names_stays(api: Api) -> None:
+    await api.operator.ask("PUT", "/jobs/send-eu", 200, EU)
+    await api.operator.ask(
+        "PUT", "/schedules/nightly", 200, {"job": "send-eu", "cron": "0 3 * * *", "payload": {"to": "x"}}
+    )
+    answer = await api.operator.ask("DELETE", "/jobs/send-eu", 409)
+    assert "schedule nightly would still start it" in answer["detail"]
+    made = await api.operator.ask("POST", "/schedules/nightly/run", 201)
+    assert api.a.get(made["id"]).input == {"to": "x", "urgent": True}
+
+
+async def test_another_tenant_has_its_own(api: Api) -> None:
+    await api.operator.ask("PUT", "/jobs/send-eu", 200, EU)
+    await api.stranger.ask("GET", "/jobs/send-eu", 404)
+    await api.stranger.ask("DELETE", "/jobs/send-eu", 404)
+    await api.stranger.ask("PUT", "/jobs/send-eu", 200, {"handler": "rest"})
+    assert (await api.reader.ask("GET", "/jobs/send-eu"))["handler"] == "send"
+    await api.reader.ask("PUT", "/jobs/send-eu", 403, EU)
+
+
+async def test_urls_are_never_shown_in_full(api: Api) -> None:
+    url = "https://93.184.216.34/hooks/secret"
+    made = await api.operator.ask("PUT", "/jobs/send-eu", 200, EU | {"alert_url": url})
+    assert "secret" not in made["alert_url"]
+    again = await api.operator.ask("PUT", "/jobs/send-eu", 200, EU | {"alert_url": made["alert_url"]})
+    assert again["version"] == 1
+    found = api.a.jobs.get("send-eu")
+    assert found.alert_url is not None
