@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.receiver import receiving
 from tests.support.waiting import until
-from workbell import Context, Status, Workbell
+from workbell import Answer, Context, Status, Workbell
 from workbell.engine.consume import limits, serves
 from workbell.model.run import Lane
 from workbell.settings import Settings, load
@@ -143,3 +143,20 @@ async def test_a_job_file_has_definitions_too(store_url: str, tmp_path: Path) ->
             bell.jobs.put("email-eu", handler="email", payload={"region": "eu"})
             run = await bell.await_(bell.enqueue("email-eu", {"to": "a"}).id, timeout=30)
             assert run.result == ["email-eu", "a", "eu"]
+
+
+async def test_one_shot_calls_serve_definitions(store_url: str) -> None:
+    """A disabled one is left alone."""
+    with served(store_url) as bell:
+
+        @bell.job
+        def email(to: str, region: str = "us") -> list[str]:
+            return [to, region]
+
+        bell.jobs.put("email-eu", handler="email", payload={"region": "eu"})
+        run = bell.enqueue("email-eu", {"to": "a"})
+        bell.jobs.disable("email-eu")
+        assert [one.answer for one in (await bell.aconsume(runs=[run.id])).results] == [Answer.IGNORED]
+        bell.jobs.enable("email-eu")
+        assert [one.answer for one in (await bell.aconsume(runs=[run.id])).results] == [Answer.DONE]
+        assert bell.get(run.id).result == ["a", "eu"]

@@ -179,7 +179,7 @@ class OneShot:
                 store.check()
                 follow_time(store)
                 self.start()
-                store.jobs.put(self._runtime.registry.stored_definitions(store.clock, self._runtime.tenant))
+                self._runtime.declare_jobs()
                 self._runtime.publisher.poll()
             elif moment - self._declared_at >= DECLARE_PACE:
                 self._folder.declare_again()
