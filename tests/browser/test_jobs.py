@@ -24,6 +24,20 @@ def run(ctx):
 HOSTILE = """a/b "c" 'd' <script>window.harmed = 1</script>"""
 
 
+def test_a_definition_shows_its_handler_and_template(site: Site) -> None:
+    """D2."""
+    site.bell.jobs.put("send-eu", handler="send", payload={"to": "eu@b.c"}, description="To Europe.")
+    site.bell.jobs.disable("send-eu")
+    page = site.open("/jobs")
+    expect(page.locator("tbody tr", has=page.get_by_role("link", name="send-eu"))).to_contain_text("To Europe.")
+    page = site.open("/jobs/send-eu")
+    facts = page.get_by_role("main")
+    for text in ("Payload template", '{"to":"eu@b.c"}', "disabled: it takes no new runs"):
+        expect(facts).to_contain_text(text)
+    check_accessible(page)
+    site.bell.jobs.delete("send-eu")
+
+
 def test_the_list_shows_how_jobs_go_and_which_files_are_broken(site: Site, tmp_path: Path) -> None:
     bell, engine = site.bell, site.bell.engine
     engine.folder = tmp_path

@@ -22,6 +22,10 @@ async def test_the_life_of_a_definition(api: Api) -> None:
     assert (made["handler"], made["payload"], made["queue"], made["tag"]) == ("send", {"urgent": True}, "eu", "t")
     assert made["retry"]["attempts"] == 2
     assert made["input_schema"]["required"] == ["to"]
+    assert made["input_schema"]["properties"]["urgent"]["default"] is True
+    full = await api.operator.ask("PUT", "/jobs/send-all", 200, {"handler": "send", "payload": {"to": "all"}})
+    assert (full["input_schema"]["required"], full["input_schema"]["properties"]["to"]["default"]) == ([], "all")
+    await api.operator.ask("DELETE", "/jobs/send-all", 204)
     assert "No worker is running" in made["unserved"]
     assert await api.reader.ask("GET", "/jobs/send-eu") == made
     listed = (await api.reader.ask("GET", "/jobs"))["items"]
@@ -43,6 +47,8 @@ async def test_the_life_of_a_definition(api: Api) -> None:
         ("jobs.enable", "send-eu"),
         ("jobs.disable", "send-eu"),
         ("jobs.put", "send-eu"),
+        ("jobs.delete", "send-all"),
+        ("jobs.put", "send-all"),
         ("jobs.put", "send-eu"),
     ]
 

@@ -55,4 +55,5 @@ class Definitions:
 
     def forget(self) -> None:
         """Read them at the next use: this process has just changed one."""
-        self._read_from = None
+        with self._lock:  # a thread that reads at this moment would note what was there before
+            self._read_from = None

@@ -39,6 +39,17 @@ def input_schema(arguments: type[msgspec.Struct], defaults: Mapping[str, Any]) -
     return found | ({"$defs": definitions} if definitions else {})
 
 
+def schema_with_template(schema: dict[str, Any] | None, template: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The schema of what is left to give: the fields of a payload template have defaults, and are not required."""
+    if schema is None or not template:
+        return schema
+    properties = dict(schema.get("properties", {}))
+    for name, value in template.items():
+        properties[name] = {**properties.get(name, {}), "default": value}
+    required = [name for name in schema.get("required", []) if name not in template]
+    return schema | {"properties": properties, "required": required}
+
+
 def _field(field: msgspec.structs.FieldInfo) -> Any:
     kind = _with_time_format(field.type)
     return (field.name, kind) if field.required else (field.name, kind, msgspec.UNSET)

@@ -64,6 +64,7 @@ class Registry:
         definition = self.find_definition(tenant, name)
         code = None if definition is None or not definition.enabled else self._jobs.get(definition.handler)
         if definition is None or code is None:
+            self._defined.pop((tenant, name), None)
             return None
         known = self._defined.get((tenant, name))
         if known is None or known[0] is not definition or known[1] is not code:

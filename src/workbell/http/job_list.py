@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbell.client.local import LocalClient
+from workbell.handlers.input_schema import schema_with_template
 from workbell.http.etags import etag_of
 from workbell.job_files.job_folder import JobFolder
 from workbell.model.alert import shown_url
@@ -73,7 +74,7 @@ def _shown(
         "on": [] if declared is None else [*declared.on],
         "alert_url": shown_url(job.alert_url),
         "ping_url": shown_url(job.ping_url),
-        "input_schema": None if function is None else function.signature.schema,
+        "input_schema": None if function is None else schema_with_template(function.signature.schema, job.payload),
     }
 
 

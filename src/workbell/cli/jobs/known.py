@@ -13,6 +13,7 @@ from workbell.cli.bell import Here
 from workbell.cli.header import all_schedules
 from workbell.cli.words import in_words
 from workbell.errors import UnknownJob
+from workbell.handlers.input_schema import schema_with_template
 from workbell.handlers.signature import Signature
 from workbell.job_files import JobFile
 from workbell.model.alert import shown_url
@@ -66,7 +67,9 @@ class KnownJob(NamedTuple):
             **self.job.limits._asdict(),
             "alert_url": shown_url(self.job.alert_url),
             "ping_url": shown_url(self.job.ping_url),
-            "input_schema": None if self.signature is None else self.signature.schema,
+            "input_schema": None
+            if self.signature is None
+            else schema_with_template(self.signature.schema, self.job.payload),
             "schedule": self.declared,
             "on": list(self.on),
             "next_run_at": self.next_run_at,
