@@ -466,7 +466,8 @@ def test_a_definition_goes_to_an_agent_that_has_its_handler(bell: Workbell, work
     assert working.poll(agent, "s", jobs=["other"]) == []
     assert "does not know job 'backup'" in bell.why(run.id)
     bell.jobs.disable("backup-eu")
-    assert working.poll(agent, "s", jobs=["backup"]) == []
+    assert working.poll(agent, "s", jobs=["backup", "backup-eu"]) == []
+    assert working.take(agent, run.id, "s").handed is None
     assert "is disabled" in bell.why(run.id)
     bell.jobs.enable("backup-eu")
     (handed,) = working.poll(agent, "s", jobs=["backup"])
@@ -476,3 +477,14 @@ def test_a_definition_goes_to_an_agent_that_has_its_handler(bell: Workbell, work
     assert again.handler == "backup"
     working.result(agent, run.id, handed.run.token, AttemptReport(status="failed", error="no"), "s")
     assert bell.get(run.id).status is Status.FAILED
+
+
+def test_a_run_of_a_definition_taken_by_its_id_names_the_handler(
+    bell: Workbell, working: Working, agent: Agent
+) -> None:
+    bell.jobs.put("backup-eu", handler="backup", target="web-1", timeout=7)
+    run = bell.enqueue("backup-eu")
+    for _ in range(2):  # the second time because the answer was lost
+        handed = working.take(agent, run.id, "s").handed
+        assert handed is not None
+        assert (handed.run.id, handed.handler, handed.timeout) == (run.id, "backup", 7)

@@ -147,7 +147,7 @@ class Working:
         self._publish_starts([taken])
         if taken.suspect and [one.id for one in self._runtime.store.runs.held_by(worker)] == [run_id]:
             self._runtime.store.runs.mark_alone(Held(run_id, taken.token))
-        return TakeAnswer(HandedOut(taken, known.timeout(taken)), taken.status)
+        return TakeAnswer(HandedOut(taken, known.timeout(taken), handler=known.handler(taken.job)), taken.status)
 
     def _again(self, worker: str, lease: timedelta, holding: Sequence[Held], known: AgentJobs) -> list[HandedOut]:
         store = self._runtime.store
@@ -166,7 +166,7 @@ class Working:
                 msgspec.structs.replace(own[one.run_id], lease_until=now + lease),
                 known.timeout(own[one.run_id]),
                 one.cancel_reason,
-                known.handler(stray[one.run_id].job),
+                known.handler(own[one.run_id].job),
             )
             for one in good
         ]
