@@ -37,7 +37,7 @@ Setting = Callable[[Workbell], None]
 @contextmanager
 def fresh(new_store: NewStore) -> Iterator[Workbell]:
     url = new_store()
-    with Workbell(url, settings=Settings(url=url, concurrency=100)) as bell:
+    with Workbell(settings=Settings(url=url, concurrency=100)) as bell:
 
         @bell.job(name=JOB)
         async def hear() -> None: ...
@@ -131,7 +131,7 @@ def share(ordered: Sequence[float], part: float) -> float:
 def latency(new_store: NewStore, count: int) -> None:
     """One event at a time in a running engine; beside it the same for a plain enqueue."""
     url = new_store()
-    with Workbell(url, settings=Settings(url=url)) as bell:
+    with Workbell(settings=Settings(url=url)) as bell:
         started: asyncio.Queue[float] = asyncio.Queue()
 
         @bell.job(name=JOB)

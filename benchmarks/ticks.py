@@ -39,7 +39,7 @@ def show(what: str, late: list[float]) -> None:
 
 
 def measure(url: str, loaded: int) -> None:
-    with Workbell(url, settings=Settings(url=url, concurrency=100)) as bell:
+    with Workbell(settings=Settings(url=url, concurrency=100)) as bell:
         late: list[float] = []
 
         @bell.job

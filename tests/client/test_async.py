@@ -163,7 +163,7 @@ async def test_the_event_loop_is_not_held_up_by_a_slow_store(
 async def test_the_first_use_makes_the_tables_on_a_thread(
     empty_sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Workbell(empty_sqlite_url, settings=Settings(url=empty_sqlite_url)) as bell:
+    with Workbell(settings=Settings(url=empty_sqlite_url)) as bell:
         threads: list[int] = []
         assert isinstance(bell.store, SqliteStore)
         for verb in ("reader", "write"):

@@ -24,7 +24,7 @@ MOST = 9  # threads of an engine that schedules and works, and has nothing to do
 @pytest.fixture
 def bell(tmp_path: Path) -> Iterator[Workbell]:
     url = f"sqlite:///{tmp_path}/engine.db"
-    with Workbell(url, settings=Settings(url=url, lease=1.0, poll=0.05, sweep=0.1, grace=5)) as bell:
+    with Workbell(settings=Settings(url=url, lease=1.0, poll=0.05, sweep=0.1, grace=5)) as bell:
         yield bell
 
 
