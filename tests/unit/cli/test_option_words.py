@@ -29,6 +29,7 @@ OLD = {
     "--backoff-multiplier": "--retry-factor",
     "--max-delay-ms": "--retry-cap",
 }
+MEANT = {("jobs put", "--payload")}  # a payload template, which is no input: that is merged onto it
 
 RENAMED: dict[str, Any] = {
     'jobs run send --data {"to":"Ada"}': {"to": "Ada"},
@@ -83,7 +84,7 @@ def test_an_old_word_is_not_shown(old: str, new: str) -> None:
         name
         for name, command in every.items()
         for words in visible(command)
-        if old in words and not (old == "-n" and new in words)
+        if old in words and not (old == "-n" and new in words) and (name, old) not in MEANT
     ]
     assert not wrong, f"{old} should be {new} in: {', '.join(wrong)}"
 
