@@ -68,6 +68,7 @@ def test_definitions_are_jobs(folder: Folder, database: Path, sql_store: Store, 
     assert mail.retry is not None
     assert (mail.retry.attempts, mail.id) == (5, kumofire.MAIL)
     assert (report.name, report.handler, report.retry) == ("report", "make-report", None)
+    assert (mail.source, report.source) == ("code", "api")  # whoever has the code of make-report serves it
 
 
 def test_repeating_it_doubles_nothing_and_revives_nothing(folder: Folder, database: Path, sql_store_url: str) -> None:

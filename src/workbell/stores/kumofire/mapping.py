@@ -13,7 +13,7 @@ import msgspec
 
 from workbell.errors import InvalidOption, JobsError, WorkbellError
 from workbell.model.ids import is_id
-from workbell.model.job import BUILT_IN, QUEUE, Job, name
+from workbell.model.job import API_SOURCE, BUILT_IN, CODE_SOURCE, QUEUE, Job, name
 from workbell.model.payload import clean_text
 from workbell.model.retry import Retry
 from workbell.model.run import Attempt, AttemptStatus, Lane, Options, Run, Status
@@ -82,6 +82,7 @@ def take_job(row: KumofireJob, into: Into) -> TakenJob:
             payload_template=template,
             retry=_default_retry(row.default_options, notes),
             options=NO_DEFAULTS if into.target is None else RunDefaults(target=into.target),
+            source=CODE_SOURCE if row.handler in (None, row.name) else API_SOURCE,  # then it is a definition
             created_at=created,
             updated_at=created if row.updated_at is None else _time("updated_at", row.updated_at),
         ),
