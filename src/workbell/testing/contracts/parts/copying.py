@@ -277,6 +277,22 @@ class CopyingContract:
         sizes = {name: len(values) for name, values in everything(store).items() if values}
         assert sizes == {"audit": 1001, "notifications": 1001, "reads": 1002, "tallies": 1002}
 
+    def test_a_page_may_have_many_of_each_kind(self, store: Store) -> None:
+        """Also where one transaction takes few statements."""
+        names = [f"n{number:02}" for number in range(45)]
+        page = StorePage(
+            jobs=[job(name) for name in names],
+            schedules=[schedule(name) for name in names],
+            triggers=[trigger(name) for name in names],
+            endpoints=[endpoint() for _ in names],
+            tokens=[token(name=name, hash=name) for name in names],
+            tenants=[tenant(name) for name in names],
+            agents=[agent(name) for name in names],
+        )
+        store.load(page)
+        sizes = {name: len(values) for name, values in everything(store).items() if values}
+        assert sizes == {name: 45 for name in StorePage._fields if getattr(page, name)}
+
     def test_a_copy_of_schedules_has_every_column_and_goes_on(self, store: Store) -> None:
         """F7."""
         full = schedule("full", **FULL, last_run_status="failed", last_run_ended_at=after(6), failed_runs=3)
