@@ -182,9 +182,16 @@ async def test_what_a_take_leaves_alone() -> None:
         bell.agents.enable("web-1")
         assert (await taken(scene, two.id))["run"] is not None
 
-        bell.tenants.put("default", concurrency=2)
+        bell.jobs.put("red", handler="print")
+        red = bell.enqueue("red", target="web-1")
+        bell.jobs.put("red", handler="print", enabled=False)
+        assert await taken(scene, red.id) == {"run": None, "status": "queued"}, "its definition is disabled"
+        bell.jobs.put("red", handler="print", enabled=True)
+        assert (await taken(scene, red.id))["run"]["handler"] == "print"
+
+        bell.tenants.put("default", concurrency=3)
         three = bell.enqueue("print", target="web-1")
-        assert await taken(scene, three.id) == {"run": None, "status": "queued"}, "two are running"
+        assert await taken(scene, three.id) == {"run": None, "status": "queued"}, "three are running"
         await scene.ask("POST", f"/agents/self/runs/{three.id}/take", 422, {"lease": 1})
 
 

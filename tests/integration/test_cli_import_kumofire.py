@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,7 +14,7 @@ from tests.integration.conftest import Folder
 from tests.support import kumofire
 from tests.support.command_line import assert_refused
 from tests.support.imported import assert_imported, work_off
-from tests.support.kumofire import content, export, lock, run, run_id, schedule, schema, write
+from tests.support.kumofire import content, definition, export, lock, run, run_id, schedule, schema, write
 from workbell import Status, StoreUnavailable, Workbell
 from workbell.stores.port import Store
 from workbell.stores.sql_store import SqlStore
@@ -68,7 +69,27 @@ def test_definitions_are_jobs(folder: Folder, database: Path, sql_store: Store, 
     assert mail.retry is not None
     assert (mail.retry.attempts, mail.id) == (5, kumofire.MAIL)
     assert (report.name, report.handler, report.retry) == ("report", "make-report", None)
-    assert (mail.source, report.source) == ("code", "api")  # whoever has the code of make-report serves it
+    assert (mail.source, report.source) == ("code", "api")
+
+
+def test_a_definition_is_served_by_who_has_its_handler(folder: Folder, sql_store_url: str) -> None:
+    rows = [definition("mail"), definition("report", handler="make-report", payload_template='{"copies": 2}')]
+    rows.append(run(8, "queued", job_name="report", payload='{"a": 1}'))
+    write(folder.path / "kumofire.db", [*schema(), *rows])
+    take(folder, sql_store_url)
+    with Workbell(sql_store_url) as bell:
+
+        @bell.job(name="make-report")
+        def make_report(a: int, copies: int = 1) -> int:
+            return a * copies
+
+        again = bell.enqueue("report", {"a": 5})
+
+        async def engine() -> list[Any]:
+            async with bell.running():
+                return [(await bell.await_(one, timeout=60)).result for one in (run_id(8), again.id)]
+
+        assert asyncio.run(engine()) == [1, 10], "the template is for new runs"
 
 
 def test_repeating_it_doubles_nothing_and_revives_nothing(folder: Folder, database: Path, sql_store_url: str) -> None:

@@ -70,7 +70,8 @@ def take_job(row: KumofireJob, into: Into) -> TakenJob:
     if template is not None and not isinstance(_json("payload_template", template), dict):
         notes.append("its payload_template is no object, and is left out")
         template = None
-    if template is not None and row.handler in (None, row.name):
+    handler = _job_name(row.handler or row.name)
+    if template is not None and handler == row.name:
         notes.append("its payload_template is no default here; give the parameters of its function defaults")
     created = _time("created_at", row.created_at)
     return TakenJob(
@@ -78,11 +79,12 @@ def take_job(row: KumofireJob, into: Into) -> TakenJob:
             id=own_id(row.id),
             tenant=into.tenant,
             name=_job_name(row.name),
-            handler=clean_text(row.handler or row.name, 1000),
+            handler=handler,
+            # One whose handler has another name is served by who has that; else code of this name takes it over.
+            source=CODE_SOURCE if handler == row.name else API_SOURCE,
             payload_template=template,
             retry=_default_retry(row.default_options, notes),
             options=NO_DEFAULTS if into.target is None else RunDefaults(target=into.target),
-            source=CODE_SOURCE if row.handler in (None, row.name) else API_SOURCE,  # then it is a definition
             created_at=created,
             updated_at=created if row.updated_at is None else _time("updated_at", row.updated_at),
         ),
