@@ -11,7 +11,7 @@ NODE := $(CURDIR)/.node
 MINIFLARE := 4.20260426.0
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-cloudflare quick check format soak bench clean
+.PHONY: help run test test-cloudflare test-redis test-pgbouncer quick check format soak bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,15 @@ test: $(VENV)/installed-dev ## run all tests (PostgreSQL comes along; as root on
 
 test-cloudflare: $(VENV)/installed-dev $(NODE)/miniflare-$(MINIFLARE) ## run the tests of the D1 store, on D1 in miniflare (needs npm)
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests/cloudflare
+
+test-redis: $(VENV)/installed-dev ## run the tests of the Redis queue, on a Redis that they start (from PATH, apt or a wheel)
+	$(BIN)/python tests/support/redis_server.py
+	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal tests/redis
+
+test-pgbouncer: $(VENV)/installed-dev ## run the tests of PostgreSQL through PgBouncer in transaction mode (from PATH or apt)
+	$(BIN)/python tests/support/pgbouncer.py
+	WORKBELL_TEST_POOLER=transaction $(BIN)/python -m pytest --numprocesses 4 --dist worksteal \
+		tests/pgbouncer tests/contracts tests/integration tests/faults
 
 quick: $(VENV)/installed-dev ## run the tests that need no other process: under a minute
 	$(PYTEST) tests/unit tests/engine tests/testing_kit
@@ -48,6 +57,7 @@ bench: $(VENV)/installed-dev ## against raw SQL; how late ticks are; cron agains
 	$(BIN)/python benchmarks/ticks.py
 	$(BIN)/python benchmarks/cron.py
 	$(BIN)/python benchmarks/workers.py
+	$(BIN)/python benchmarks/permits.py
 	$(BIN)/python benchmarks/patterns.py
 	$(BIN)/python benchmarks/events.py
 	$(BIN)/python benchmarks/http_api.py

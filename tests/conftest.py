@@ -32,8 +32,10 @@ settings.load_profile("soak" if os.environ.get("WORKBELL_SOAK") else "steady")
 
 from tests.support.databases import Databases  # noqa: E402
 from tests.support.fresh_store import FreshStores, use_stores  # noqa: E402
+from tests.support.not_pooled import POOLED, leave_out, prepare_nothing  # noqa: E402
 from tests.support.one_connection import refuse_second_connections  # noqa: E402
 from tests.support.order import put_in_order  # noqa: E402
+from tests.support.pgbouncer import PgBouncer, through  # noqa: E402
 from tests.support.postgres import PostgresServer, RunningServer  # noqa: E402
 from tests.support.quick_files import use_memory  # noqa: E402
 from tests.support.recorder import Recorder  # noqa: E402
@@ -44,13 +46,19 @@ from workbell.stores.port import Store  # noqa: E402
 from workbell.testing.sqlite_files import SqliteFiles  # noqa: E402
 
 SERVER = pytest.StashKey[PostgresServer]()
+POOLER = pytest.StashKey[PgBouncer]()
 TEMPLATE = "workbell_template"
 
 refuse_second_connections()
+if POOLED:
+    prepare_nothing()
 FOLDER = use_memory()  # none in a process that xdist has started: it has that of its controller
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
+    pooler = config.stash.get(POOLER, None)
+    if pooler is not None:
+        pooler.remove()
     server = config.stash.get(SERVER, None)
     if server is not None:
         server.remove()
@@ -68,6 +76,8 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if POOLED:
+        leave_out(config, items)
     if hasattr(config, "workerinput"):
         put_in_order(items, config.workerinput["workercount"])
 
@@ -83,6 +93,8 @@ def pytest_collection_finish() -> None:
 def pytest_configure_node(node: Any) -> None:
     """In the controller, for each xdist worker."""
     node.workerinput["postgres_port"] = _own_server(node.config).port
+    if POOLED:
+        node.workerinput["pooler_port"] = _own_pooler(node.config).port
 
 
 def _own_server(config: pytest.Config) -> PostgresServer:
@@ -95,6 +107,19 @@ def _own_server(config: pytest.Config) -> PostgresServer:
     return config.stash[SERVER]
 
 
+def _own_pooler(config: pytest.Config) -> PgBouncer:
+    if POOLER not in config.stash:
+        config.stash[POOLER] = PgBouncer(_own_server(config).port).start()
+    return config.stash[POOLER]
+
+
+@pytest.fixture(scope="session")
+def pooler_port(request: pytest.FixtureRequest) -> int:
+    """The port of the PgBouncer in front of the server of this session."""
+    given = getattr(request.config, "workerinput", {}).get("pooler_port")
+    return _own_pooler(request.config).port if given is None else int(given)
+
+
 @pytest.fixture(scope="session")
 def postgres_server(request: pytest.FixtureRequest) -> PostgresServer:
     """The server of this session; private second ones are made with `PostgresServer(folder)`."""
@@ -104,24 +129,24 @@ def postgres_server(request: pytest.FixtureRequest) -> PostgresServer:
 
 @pytest.fixture(scope="session")
 def databases(postgres_server: PostgresServer) -> Iterator[Databases]:
-    databases = Databases(postgres_server, TEMPLATE)
+    databases = Databases(postgres_server, TEMPLATE, pooled=POOLED)
     yield databases
     databases.close()
 
 
 @pytest.fixture
-def postgres_url(databases: Databases) -> Iterator[str]:
-    """A fresh PostgreSQL database with Workbell's tables."""
+def postgres_url(databases: Databases, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A fresh PostgreSQL database with Workbell's tables; in `make test-pgbouncer` through a pooler."""
     url = databases.take()
-    yield url
+    yield through(url, request.getfixturevalue("pooler_port")) if POOLED else url
     databases.give_back(url)
 
 
 @pytest.fixture
-def empty_postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+def empty_postgres_url(postgres_server: PostgresServer, request: pytest.FixtureRequest) -> Iterator[str]:
     """A fresh PostgreSQL database without any tables."""
     url = postgres_server.create_database()
-    yield url
+    yield through(url, request.getfixturevalue("pooler_port")) if POOLED else url
     postgres_server.drop_database(url)
 
 

@@ -79,7 +79,7 @@ class Workbell(LocalClient):
         self.engine = JobFolder(runtime, self.schedules, settings, self.shut_down)
         self.host = host = EngineHost(runtime, lambda: self.settings, queue, self.engine, self._listen)
         runtime.hooks.post, runtime.hooks.describe = host.bus.send, self.engine.describe
-        runtime.hooks.announce = None if queue is None else queue.announce
+        runtime.hooks.announce = None if queue is None else queue.announce_all
         self.one_shot = OneShot(  # for Workbell's own layers
             runtime,
             lambda: self.settings,

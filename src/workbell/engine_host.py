@@ -188,7 +188,7 @@ class EngineHost:
         store, settings = self._runtime.store, self._settings()
         engine = Engine(
             self._runtime,
-            FairClaims(store, fresh=min(settings.poll / 2, SURVEY_VALID)),
+            FairClaims(store, fresh=min(settings.poll_pace / 2, SURVEY_VALID)),
             self._queue,
             settings,
             loop,

@@ -26,6 +26,8 @@ log = logging.getLogger("workbell")
 
 FILE = "workbell.toml"
 PREFIX = "WORKBELL_"
+IN_STORE = "store://"  # the queue that is the store's own hints
+POLL, POLL_WITH_QUEUE = 1.0, 5.0  # seconds
 YES_OR_NO = {"yes": True, "on": True, "true": True, "1": True, "no": False, "off": False, "false": False, "0": False}
 
 _warned: set[str] = set()  # variables
@@ -35,7 +37,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Everything that can be set, with its default. Spans are in seconds."""
 
     url: str = "sqlite:///workbell.db"
-    queue_url: str = "store://"
+    queue_url: str = IN_STORE
     app: str | None = None
     project: str | None = None
     jobs: str = "jobs"
@@ -50,7 +52,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     connections: int | None = None
     lease: float = 30.0
     sweep: float = 5.0
-    poll: float = 1.0
+    poll: float | None = None
     grace: float = 25.0
     reschedules: int = RESCHEDULES
     clean_every: float = 3600.0
@@ -84,6 +86,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def lease_span(self) -> timedelta:
         return timedelta(seconds=self.lease)
+
+    @property
+    def poll_pace(self) -> float:
+        """Seconds between polls. Beside a queue they only find what it has lost, and all workers poll."""
+        if self.poll is not None:
+            return self.poll
+        return POLL if self.queue_url == IN_STORE else POLL_WITH_QUEUE
 
     @property
     def keep(self) -> Retention:

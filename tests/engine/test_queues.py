@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.deaf import Deaf
 from tests.support.third_party import install_queue
 from tests.support.waiting import until
 from workbell import Status, Workbell
@@ -29,22 +29,6 @@ pytestmark = pytest.mark.anyio
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NEVER = 60.0  # seconds between polls: the tests are over before
-
-
-class Deaf:
-    """The watch of a store that has no hints."""
-
-    def __init__(self) -> None:
-        self._interrupted = threading.Event()
-
-    def wait(self, timeout: float) -> bool:
-        self._interrupted.wait(timeout)
-        return False
-
-    def interrupt(self) -> None:
-        self._interrupted.set()
-
-    def close(self) -> None: ...
 
 
 class Scene:
@@ -266,18 +250,18 @@ class FakeQueue:
 class TestEar:
     def test_permits_are_taken_for_hands_that_are_free(self) -> None:
         queue, heard = FakeQueue(), list[int]()
-        assert PermitListener(queue, lambda: heard.append(1), room=lambda: 3).step(NOW) == 0
+        assert PermitListener(queue, lambda _: heard.append(1), room=lambda: 3).step(NOW) == 0
         assert queue.told == [("receive", 3), ("ack", ["receipt"])]
         assert heard == [1]
 
     def test_none_are_taken_without_a_free_hand(self) -> None:
         queue = FakeQueue()
-        assert PermitListener(queue, lambda: None, room=lambda: 0).step(NOW) is None
+        assert PermitListener(queue, lambda _: None, room=lambda: 0).step(NOW) is None
         assert queue.told == []
 
     def test_they_are_given_back_if_the_hands_were_filled_meanwhile(self) -> None:
         queue, heard, rooms = FakeQueue(), list[int](), [2, 0]
-        assert PermitListener(queue, lambda: heard.append(1), room=lambda: rooms.pop(0)).step(NOW) is None
+        assert PermitListener(queue, lambda _: heard.append(1), room=lambda: rooms.pop(0)).step(NOW) is None
         assert queue.told == [("receive", 2), ("give_back", ["receipt"])]
         assert heard == []
 

@@ -191,7 +191,7 @@ NOTE = "UPDATE workbell_limits SET starts = %s, updated_at = %s WHERE id = %s"
 
 def claim_old_way(url: str, limit: Limit, rounds: int) -> None:
     now = after(0)
-    with psycopg.connect(url, autocommit=True) as connection:
+    with psycopg.connect(url, autocommit=True, prepare_threshold=None) as connection:
         for _ in range(rounds):
             with connection.transaction():
                 locked = connection.execute(LOCK, [limit.id]).fetchone()

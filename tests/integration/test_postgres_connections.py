@@ -21,7 +21,7 @@ from workbell.stores.postgres import connections, deadlines
 from workbell.stores.postgres.calls import Calls
 from workbell.stores.postgres.store import PostgresStore
 from workbell.stores.postgres.translation import Busy
-from workbell.testing.contracts.making import START, after, claimed, find, held
+from workbell.testing.contracts.making import START, after, claimed, find, held, request
 
 LONG = timedelta(days=1)
 OURS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'workbell' AND datname = current_database()"
@@ -161,6 +161,16 @@ def test_one_connection_listens_for_all(store: PostgresStore, sessions: Callable
     for watch in watches:
         watch.close()
     until(lambda: sessions() == 2, "nobody to listen any more")
+
+
+def test_runs_that_a_queue_announces_wake_nobody(store: PostgresStore) -> None:
+    """A NOTIFY would wake every worker, and each would read the store."""
+    watch = store.watch()
+    while watch.wait(0.1):
+        pass
+    store.runs.add([request()], hint=False)
+    assert not watch.wait(0.3)
+    watch.close()
 
 
 def test_a_listening_connection_that_is_ended_is_opened_again(store: PostgresStore, postgres_url: str) -> None:

@@ -112,11 +112,31 @@ def test_outages(error: type[psycopg.Error], told: str) -> None:
         ('FATAL: password authentication failed for user "app"', "check the user, the password"),
         ('FATAL: database "app" does not exist', "check the user, the password"),
         ("FATAL: query_wait_timeout", "has refused the connection (FATAL: query_wait_timeout); repeat the call"),
+        (
+            "FATAL: unsupported startup parameter: options",
+            "has refused a parameter of the URL (FATAL: unsupported startup parameter: options); a pooler seems",
+        ),
         ("connection refused", "cannot be reached; check that it runs"),
     ],
 )
 def test_why_no_connection_could_be_opened(text: str, told: str) -> None:
     assert told in str(Calls("postgresql://box/app").translated(NotConnected(text)))
+
+
+def test_a_session_that_ended_behind_a_pooler() -> None:
+    error = psycopg.InternalError("received 2 results from command 'COMMIT'")
+    translated = Calls("postgresql://box/app").translated(error)
+    assert isinstance(translated, StoreUnavailable)
+    assert "the connection was lost (received 2 results" in str(translated)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [("prepare_threshold=x", "is not a whole number"), ("pooler=statement", "write session or transaction")],
+)
+def test_wrong_words_of_ours_in_a_url(query: str, said: str) -> None:
+    with pytest.raises(InvalidUrl, match=said):
+        Calls(f"postgresql://box/app?{query}")
 
 
 @pytest.mark.parametrize("error", [psycopg.errors.ProgramLimitExceeded, psycopg.errors.UniqueViolation])

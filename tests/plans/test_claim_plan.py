@@ -116,6 +116,8 @@ def values_of(name: str, runs: list[Run]) -> dict[str, Any]:
             return {"ids": [run.id for run in runs], "now": now}
         case "take":
             return claim_values() | {"ids": [run.id for run in runs]}
+        case "take_of_lanes":
+            return claim_values() | {"ids": [run.id for run in runs], "lanes": [run.lane.id for run in runs]}
         case "finish":
             ends = [state.succeed(run, now, result="1", keep=KEEP.succeeded) for run in runs]
             return arrays(FINISHED, [[getattr(end, field) for field in FINISHED] for end in ends])
@@ -165,8 +167,8 @@ def values_of(name: str, runs: list[Run]) -> dict[str, Any]:
 
 
 HOT = (
-    "claim ready take finish move add_attempts renew dispatch survey next_due find_live find_finished free_keys "
-    "take_key "
+    "claim ready take take_of_lanes finish move add_attempts renew dispatch survey next_due find_live "
+    "find_finished free_keys take_key "
     "delete_finished take_over leases expired held_by pending_of_tag pending_accepted ahead_of "
     "run_guards lock_runs asked_to_end key_holder run_of_key holds_key pass_key others_of_tag"
 ).split()
@@ -213,9 +215,11 @@ def claims_go_by_the_line_and_then_by_place(conninfo: str) -> None:
 
 def chosen_runs_go_by_the_primary_key(conninfo: str) -> None:
     with psycopg.connect(conninfo) as connection:
-        found = connection.execute("SELECT id FROM workbell_runs WHERE status = 'queued' LIMIT %s", [BOOKED]).fetchall()
-    values = claim_values() | {"ids": [row[0] for row in found]}
-    for name in ("ready", "take"):
+        found = connection.execute(
+            "SELECT id, lane FROM workbell_runs WHERE status = 'queued' LIMIT %s", [BOOKED]
+        ).fetchall()
+    values = claim_values() | {"ids": [row[0] for row in found], "lanes": sorted({row[1] for row in found})}
+    for name in ("ready", "take", "take_of_lanes"):
         for generic in (False, True):
             plan = explain(conninfo, name, values, generic=generic)
             assert plan.rows == BOOKED, name

@@ -24,6 +24,7 @@ OTHERS = """
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND pid <> %s
 """
+BUSY = f"{OTHERS} AND state <> 'idle'"  # a pooler keeps idle ones, and would hand out one that has just been ended
 UNCHANGED = "UPDATE workbell_meta SET value = '0' WHERE name = 'subscriptions'"  # it counts the changes of triggers
 # From the catalogue itself, and summed up there: this is asked after every test.
 SHAPE = """
@@ -43,8 +44,9 @@ Shape = list[tuple[object, ...]]
 class Databases:
     """The databases of one test process."""
 
-    def __init__(self, server: PostgresServer, template: str) -> None:
+    def __init__(self, server: PostgresServer, template: str, *, pooled: bool = False) -> None:
         self._server = server
+        self._ending = BUSY if pooled else OTHERS
         self._template = template
         self._free: list[str] = []
         self._connections: dict[str, psycopg.Connection] = {}
@@ -103,7 +105,7 @@ class Databases:
                 self._emptying = ";".join(f'DELETE FROM "{table}"' for table in tables)
         connection = self._connection(url)
         kept = self._kept.get(url)
-        connection.execute(OTHERS, [kept.info.backend_pid if kept else 0])
+        connection.execute(self._ending, [kept.info.backend_pid if kept else 0])
         connection.execute(UNCHANGED)
         size = connection.execute(SIZE).fetchone()
         if _look(connection) != self._shape or size is None or size[0] > LARGEST:

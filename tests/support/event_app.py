@@ -151,7 +151,7 @@ def own_connection(url: str) -> Iterator[Any]:
     else:
         import psycopg
 
-        connection = psycopg.connect(url)
+        connection = psycopg.connect(url, prepare_threshold=None)
     try:
         yield connection
     finally:

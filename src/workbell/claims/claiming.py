@@ -19,6 +19,7 @@ from workbell.stores.port import Head, LeaseTerms, Pick, Store
 
 HEADS = 500  # lanes that one survey returns
 CLAIMS = 5  # served by one survey: a more urgent run, or another tenant's first one, goes unseen for so long
+MOST_SEEN = 100  # lanes that are remembered, so that their runs can be taken by their ids
 SETTINGS_FRESH = timedelta(seconds=1)
 SURVEY_VALID = 0.5  # seconds that a survey is good for: so long may a pause go unseen
 
@@ -67,6 +68,7 @@ class FairClaims:
         self._surveyed_at: datetime | None = None
         self._after = -1
         self._turn = 0
+        self._seen: dict[int, Lane] = {}  # the last lanes that surveys returned
         self.free_at: datetime | None = None  # when the earliest run may start that a rate delayed at the last claim
 
     def claim(self, claimant: Claimant, limit: int, now: datetime, slots: int | None = None) -> list[Run]:
@@ -104,6 +106,17 @@ class FairClaims:
             if surveyed and self._after < 0:  # the last page of lanes: nothing here for this claim
                 return []
 
+    def take(self, claimant: Claimant, ids: Sequence[str], now: datetime) -> list[Run]:
+        """Claim these runs, without a choice: for a worker that has more slots free than there are ids.
+
+        Those of lanes that are new here, or that have limits, are left to `claim`.
+        """
+        seen = self._seen.items()
+        lanes = [lane_id for lane_id, lane in seen if claimant.serves(lane) and not self._limits_on(claimant, lane)]
+        if not lanes:
+            return []
+        return self._store.runs.take(ids, LeaseTerms(claimant.worker, now, now + claimant.lease), lanes=lanes)
+
     def _note(self, taken: list[Run], limit: int) -> list[Run]:
         """Count the runs that a claim gave; they are returned in the order to be worked on."""
         # Until the next claim some of these may have ended: without a survey their lane would get nothing then, and
@@ -140,6 +153,11 @@ class FairClaims:
         if len(self._heads) >= HEADS:
             self._after = self._heads[-1].lane_id
             self._heads += self._sample.beside(self._heads, now)
+        for head in self._heads[-MOST_SEEN:]:
+            self._seen.pop(head.lane_id, None)
+            self._seen[head.lane_id] = head.lane
+        while len(self._seen) > MOST_SEEN:
+            del self._seen[next(iter(self._seen))]
         self._claims = 0
         self._surveyed_at = now
         self._tenants.refresh(now)
@@ -147,16 +165,17 @@ class FairClaims:
         self._limits = {}
         if claimant.limits is not no_limits or self._tenants.limits:
             for head in self._heads:
-                if claimant.serves(head.lane):
-                    of_job, of_tenant = claimant.limits(head.lane), self._tenants.limits.get(head.lane.tenant)
-                    found = of_job if of_tenant is None else (*of_job, of_tenant)
-                    if found:
-                        self._limits[head.lane_id] = found
+                if claimant.serves(head.lane) and (found := self._limits_on(claimant, head.lane)):
+                    self._limits[head.lane_id] = found
         if self._limits:
             self._room.read(self._limits, now)
             free_at = self._room.free_at(now)
             if free_at is not None and (self.free_at is None or free_at < self.free_at):
                 self.free_at = free_at
+
+    def _limits_on(self, claimant: Claimant, lane: Lane) -> Sequence[Limit]:
+        of_job, of_tenant = claimant.limits(lane), self._tenants.limits.get(lane.tenant)
+        return of_job if of_tenant is None else (*of_job, of_tenant)
 
 
 class TenantCache:

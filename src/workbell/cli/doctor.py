@@ -19,7 +19,7 @@ from workbell.settings import safe_url
 def doctor(context: click.Context, url: str | None, as_json: bool) -> None:
     project = open_project(url=url)
     chosen = store_url(project)
-    report = examine(chosen, list(project_findings(project.folder, project.settings)))
+    report = examine(chosen, list(project_findings(project.folder, project.settings)), project.settings.queue_url)
     if as_json:
         print_json(
             {

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 from workbell.cli.project import missing_file, opened
 from workbell.doctor.checks import run_checks
 from workbell.doctor.finding import Finding
+from workbell.doctor.queue import queue_findings
 from workbell.errors import StoreError
+from workbell.settings import IN_STORE
 
 
 class DoctorReport(NamedTuple):
@@ -21,8 +23,8 @@ class DoctorReport(NamedTuple):
         return self.error is None and all(finding.level != "risk" for finding in self.findings)
 
 
-def examine(url: str, known: Sequence[Finding] = ()) -> DoctorReport:
-    """Run all checks on the store of this URL; `known` findings come first."""
+def examine(url: str, known: Sequence[Finding] = (), queue_url: str = IN_STORE) -> DoctorReport:
+    """Run all checks on the store of this URL, and its queue; `known` findings come first."""
     findings = [*known]
     numbers: dict[str, Any] = {}
     try:
@@ -33,6 +35,7 @@ def examine(url: str, known: Sequence[Finding] = ()) -> DoctorReport:
         with opened(url) as store:
             for finding in run_checks(store, numbers):
                 findings.append(finding)
+            findings += queue_findings(queue_url, store)
     except StoreError as error:
         findings.append(Finding("risk", "store", str(error)))
         return DoctorReport(findings, numbers, error)

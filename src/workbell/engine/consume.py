@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import Protocol
 
 from workbell.claims.claiming import Claimant, Claims
+from workbell.engine.claim_hints import ClaimHints, ReceivedHints
+from workbell.engine.duty import Waker
 from workbell.engine.finish import Finish
 from workbell.engine.hand_back import paused
 from workbell.engine.held_runs import HeldRuns
@@ -52,7 +54,12 @@ class Consume:
         concurrency: int,
         poll: float,
         apart: bool = False,
+        hints: ClaimHints | None = None,
+        permits: Waker | None = None,
+        take: Callable[[Claimant, Sequence[str], datetime], list[Run]] | None = None,
     ) -> None:
+        """`permits` and `take` are given where a queue announces runs: the one wakes the receiver of those, when slots
+        are free, the other claims runs that they name."""
         self._store = store
         self._booking = booking
         self._claims = claims
@@ -65,6 +72,11 @@ class Consume:
         self._finish = finish
         self._concurrency = concurrency
         self._poll = poll
+        self._hints = hints or ClaimHints()
+        self._permits = permits
+        self._take = take
+        self._backlog = True  # more may be queued than was claimed here
+        self._poll_at = 0.0  # monotonic: when the store is read though nothing was announced
         self._apart = apart  # suspects get a process of their own; else they wait until all slots are empty
         self._suspects: deque[Work] = deque()
         self._alone: Work | None = None  # the suspect that is being executed
@@ -74,8 +86,9 @@ class Consume:
 
     @property
     def room(self) -> int:
-        """How many slots are free for runs that are not claimed yet."""
-        return 0 if self._held.is_drained() else max(self._concurrency - len(self._held) + self._finish.size, 0)
+        """How many slots are free for runs that are not claimed or permitted yet."""
+        free = self._concurrency - len(self._held) + self._finish.size - self._hints.pending
+        return 0 if self._held.is_drained() else max(free, 0)
 
     def step(self, now: datetime) -> float | None:
         self._held.claiming = True  # before reading whether we are drained
@@ -103,24 +116,49 @@ class Consume:
         if want <= 0 or (ahead and want < ahead // 2):
             return None  # a worthwhile batch later is better than a trickle now; every booking wakes us
         moment = self._clock.monotonic()  # before the claim: a lease is not longer than that
+        received = self._hints.take()
+        if self._permits is not None and not self._is_due(received, moment):
+            return self._poll_at - moment
         # Runs of limited jobs are claimed only if they begin at once: one that waits here counts against the limit, and
         # another worker could run it. But while short runs are claimed ahead all the time, no slot would ever be free:
         # then as many as the slots will execute in `AHEAD_SECONDS`.
-        slots = self._concurrency - executing
+        slots = free = self._concurrency - executing
         if moment - self._held.removed_at <= AHEAD_SECONDS:
             slots = max(slots, min(ahead, self._concurrency))
+        # With more free slots than permits nobody waits because of these runs: no choice must be made.
+        named = received.runs if len(received.permits) < free and not self._backlog else []
         try:
-            runs = self._claims.claim(self._claimant, want, now, max(slots, 0))
+            if named and self._take is not None and moment < self._poll_at:
+                runs = self._take(self._claimant, named, now)
+                self._backlog = len(runs) < len(named)  # others have them, or they are for the fair choice
+            else:
+                runs = self._claims.claim(self._claimant, want, now, max(slots, 0))
+                self._backlog = bool(runs)
         except Exception:  # whatever it was, the claim may have been written
-            self._held.unsure = True
+            self._held.unsure = self._backlog = True
             raise
+        wait = self._receive(runs, moment, now)
+        if self._hints.settle() and self._permits is not None:
+            self._permits.wake()
+        return wait
+
+    def _is_due(self, received: ReceivedHints, moment: float) -> bool:
+        """Whether there may be something to claim. Where a queue announces runs, that one has ended is no reason."""
+        return received.hinted or bool(received.permits) or self._backlog or moment >= self._poll_at
+
+    def _receive(self, runs: Sequence[Run], moment: float, now: datetime) -> float:
+        """Put claimed runs into the slots; the seconds until the next claim."""
         if not runs:
-            return self._until_free(now)
+            if self._backlog:
+                return 0
+            wait = self._until_free(now)
+            self._poll_at = moment + wait
+            return wait
         if self._held.is_drained():  # meanwhile
             self._held.unsure = True  # given back as strays, none of which has begun
             return 0
         if log.isEnabledFor(logging.DEBUG):
-            log.debug("%d runs claimed, %d wanted", len(runs), want, extra={"worker_id": self._claimant.worker})
+            log.debug("%d runs claimed", len(runs), extra={"worker_id": self._claimant.worker})
         works: list[Work] = []
         for run in runs:
             lane = run.lane
@@ -135,7 +173,7 @@ class Consume:
             (self._suspects if run.suspect and not work.isolated else works).append(work)
         if works:
             self._deliver(works)
-        return 0
+        return 0 if self._backlog else max(self._poll_at - moment, 0)
 
     def _deliver(self, works: Sequence[Work]) -> None:
         runs = [work.run for work in works]

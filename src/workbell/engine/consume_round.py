@@ -10,8 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
 from workbell.claims.claiming import Claimant, Claims
+from workbell.engine.claim_hints import ClaimHints
 from workbell.engine.consume import serves
-from workbell.engine.duty import DutyThread, Waker
+from workbell.engine.duty import DutyThread
 from workbell.engine.hand_back import paused
 from workbell.engine.handler_processes.entry import Entry
 from workbell.engine.held_runs import HeldRuns
@@ -124,7 +125,7 @@ class ConsumeRound:
         clock = self._runtime.store.clock
         end = clock.monotonic() + self._seconds
         self._load()
-        housekeeping, claims_waker = threading.Event(), Waker()
+        housekeeping = threading.Event()
         half = WorkerHalf(
             self._runtime,
             self._claims,
@@ -133,7 +134,7 @@ class ConsumeRound:
             Role(concurrency=self._concurrency, schedules=False),
             f"{process_name()}/{new_id()[-12:]}",
             loop,
-            claims_waker=claims_waker,
+            hints=ClaimHints(),
             housekeeping=housekeeping,
             entry=self._isolated,
             apart=self._apart(),

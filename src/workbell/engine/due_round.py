@@ -27,9 +27,9 @@ class DueRound:
         store, registry = runtime.store, runtime.registry
         self._publisher = runtime.publisher
         self._recover = Recover(store, runtime.booking, announce, settings.sweep, sure=sure)
-        self._materialise = Materialise(store, registry, announce, settings.poll, runtime.publisher)
-        self._match = MatchEvents(store, registry, runtime.subscriptions, announce, settings.poll)
-        self._dispatch = Dispatch(store, announce, settings.poll)
+        self._materialise = Materialise(store, registry, announce, settings.poll_pace, runtime.publisher)
+        self._match = MatchEvents(store, registry, runtime.subscriptions, announce, settings.poll_pace)
+        self._dispatch = Dispatch(store, announce, settings.poll_pace)
 
     def take(self, now: datetime, limit: int | None = None) -> Dispatched:
         """Do what is due by now, up to `limit` of each kind. In this order: each may bring work for the next."""

@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 from workbell.claims.claiming import FairClaims
 from workbell.engine.announcer import Announcer
+from workbell.engine.claim_hints import ClaimHints
 from workbell.engine.dispatch import Dispatch
-from workbell.engine.duty import Duty, DutyThread, Waker
+from workbell.engine.duty import Duty, DutyThread
 from workbell.engine.handler_processes.entry import Entry, no_entry
 from workbell.engine.housekeeping import Housekeeping
 from workbell.engine.permits import PermitListener
@@ -49,9 +50,9 @@ class Engine:
         self.loop = loop
         self._runtime = runtime
         self._store = store
-        self._claims = Waker()
+        self._claims = ClaimHints()
         housekeeping = threading.Event()
-        announcer = Announcer(store, queue, self._claims)
+        announcer = Announcer(store, queue, self._hint_queued)
 
         self.worker_half: WorkerHalf | None = None
         if role.works:
@@ -63,7 +64,9 @@ class Engine:
                 role,
                 self.worker,
                 loop,
-                claims_waker=self._claims,
+                hints=self._claims,
+                announce=None if queue is None else announcer.announce,
+                take=claims.take,
                 housekeeping=housekeeping,
                 entry=isolated,
                 apart=apart,
@@ -74,10 +77,10 @@ class Engine:
         halves = [half for half in (self._scheduler, self.worker_half) if half is not None]
         chores = [chore for half in halves for chore in half.chores]
         self._housekeeping = Housekeeping(store, runtime.booking, announcer, settings, housekeeping, chores)
-        dispatch = Dispatch(store, announcer.announce, settings.poll)
+        self._dispatch = dispatch = Dispatch(store, announcer.announce, settings.poll_pace)
         # The store's own hints are received beside those of another queue: they also cover other changes.
         self._store_hints = InStoreQueue(store)
-        listener = PermitListener(self._store_hints, self.hint)
+        listener = PermitListener(self._store_hints, lambda _permits: self.hint())
         self._hints_thread = DutyThread([Duty("hints", listener.step, clock)])
         self._threads = [
             self._hints_thread,
@@ -108,9 +111,14 @@ class Engine:
 
     def hint(self) -> None:
         """Hint that something may have changed: poll now."""
-        self._claims.wake()
+        self._claims.hint()
         for hint in self._hints:
             hint()
+
+    def _hint_queued(self) -> None:
+        """Hint that a run is queued, or will be soon."""
+        self._claims.hint()
+        self._dispatch.hint()
 
     @property
     def clock(self) -> Clock:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from random import Random
 
@@ -14,9 +14,11 @@ from workbell.engine.progress_and_logs import ProgressAndLogs
 from workbell.engine.work import Work
 from workbell.logs.facts import run_facts
 from workbell.model.outcome import Outcome, decide
+from workbell.model.run import Run
 from workbell.model.state import Transition
 from workbell.runs.booking import Booking
 from workbell.stores.port import Store
+from workbell.stores.publisher import Pair
 
 log = logging.getLogger("workbell.engine")
 
@@ -36,7 +38,12 @@ class Finish:
         reports: ProgressAndLogs,
         waker: Waker | None = None,
         randomness: Random | None = None,
+        *,
+        announce: Callable[[Iterable[Run]], None] | None = None,
+        hint: Callable[[], None] = lambda: None,
     ) -> None:
+        """`announce` is for runs that wait again, where a queue wakes the claims; else each booking does. `hint` is
+        for the claims here."""
         self._store = store
         self._clock = store.clock
         self._booking = booking
@@ -46,6 +53,8 @@ class Finish:
         self._waiting: list[Decided] = []
         self._lock = threading.Lock()
         self.superseded = 0
+        self._announce = announce
+        self._hint = hint
         self.waker = waker or Waker()
 
     def put(self, work: Work, outcome: Outcome) -> None:
@@ -93,7 +102,10 @@ class Finish:
             works = [work for work in works if work.run.id in done]
         self._held.note_booked(works)
         if any(work.job.limits.concurrency for work in works):
+            self._hint()
             self._store.wake()  # another worker may be waiting for a run of a limited job to end
+        if self._announce is not None and (waiting := _waiting_again(written)):
+            self._announce(waiting)
         return 0
 
     def _drop(self, refused: Sequence[Work]) -> None:
@@ -102,6 +114,12 @@ class Finish:
             text = "run %s: its lease was lost, and what came of it is dropped"
             log.warning(text, work.run.id, extra=run_facts(work.run))
         self._held.note_dropped(refused)
+
+
+def _waiting_again(written: Sequence[Pair]) -> list[Run]:
+    """Runs that wait after these transitions: to be tried again, handed back, or made by them."""
+    again = [change.after(run) for run, change in written if not change.status.final]
+    return again + [new.run for _, change in written for new in change.then]
 
 
 def _one_for_each_run(waiting: list[Decided]) -> list[Decided]:

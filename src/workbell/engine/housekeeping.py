@@ -41,7 +41,7 @@ class Housekeeping:
         self._tallies = booking.publisher.tallies
         self._tallies_waker = Waker(event)
         recover = Recover(store, booking, announcer.announce, settings.sweep, settings.lease_span)
-        subscribers = PollSubscribers(booking.publisher, settings.poll, Waker(event))
+        subscribers = PollSubscribers(booking.publisher, settings.poll_pace, Waker(event))
         self.hints = [subscribers.hint]
         self.thread = DutyThread(
             [

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Protocol
 
-from workbell.queues.port import Queue
+from workbell.queues.port import Permit
 
 WAIT = 60.0  # seconds that a `receive` may last
+
+
+class PermitSource(Protocol):
+    """The receiving half of a queue."""
+
+    def receive(self, most: int, wait: float, queues: Sequence[str] | None) -> list[Permit]: ...
+
+    def ack(self, receipts: Sequence[str]) -> None: ...
+
+    def give_back(self, receipts: Sequence[str], delay: float) -> None: ...
 
 
 class PermitListener:
     def __init__(
         self,
-        queue: Queue,
-        on_permit: Callable[[], None],
+        queue: PermitSource,
+        on_permit: Callable[[Sequence[Permit]], None],
         *,
         serves: Sequence[str] | None = None,
         room: Callable[[], int] = lambda: 1,
@@ -38,5 +49,5 @@ class PermitListener:
             return None
         # Before the claim: what is claimed has a lease, and what is not is found by the next poll of any worker.
         self._queue.ack(receipts)
-        self._on_permit()
+        self._on_permit(permits)
         return 0

@@ -37,7 +37,7 @@ class SchedulerHalf:
         declare_again: Callable[[], None],
     ) -> None:
         store, registry, clock = runtime.store, runtime.registry, runtime.store.clock
-        announce, poll = announcer.announce, settings.poll
+        announce, poll = announcer.announce, settings.poll_pace
         self._runtime = runtime
         self._declare_again = declare_again
         self._declared = False

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 
 from workbell.claims.claiming import Claimant, Claims
+from workbell.engine.claim_hints import ClaimHints
 from workbell.engine.consume import Consume, limits, serves
 from workbell.engine.duty import Duty, DutyThread, Waker
 from workbell.engine.execute import Contexts
@@ -24,6 +26,7 @@ from workbell.engine.role import Role
 from workbell.engine.timeouts import Timeouts
 from workbell.engine.worker_registration import WorkerRegistration
 from workbell.model.outcome import HANDED_BACK
+from workbell.model.run import Run
 from workbell.notices.push_message import Message
 from workbell.queues.guarded import GuardedQueue
 from workbell.runs.runtime import Runtime
@@ -34,7 +37,7 @@ CANCEL_WAIT = 1.0  # seconds for a cancelled handler to end
 
 
 class WorkerHalf:
-    """`claims_waker` wakes the claims, `housekeeping` is the event of the thread that takes the steps of `chores`."""
+    """`hints` are those for the claims, `housekeeping` is the event of the thread that takes the steps of `chores`."""
 
     def __init__(
         self,
@@ -46,14 +49,18 @@ class WorkerHalf:
         worker: str,
         loop: asyncio.AbstractEventLoop,
         *,
-        claims_waker: Waker,
+        hints: ClaimHints,
         housekeeping: threading.Event,
         entry: Callable[[], Entry],
         apart: bool,
+        announce: Callable[[Iterable[Run]], None] | None = None,
+        take: Callable[[Claimant, Sequence[str], datetime], list[Run]] | None = None,
     ) -> None:
+        """With a queue also `announce`, for runs that wait again, and `take`, for those that permits name."""
         store, registry, clock = runtime.store, runtime.registry, runtime.store.clock
         size = role.concurrency or settings.concurrency
         watchdog = threading.Event()
+        claims_waker = hints.waker
         timeouts_waker, hand_back_waker, permits_waker = Waker(watchdog), Waker(housekeeping), Waker()
         self._runtime = runtime
         self._queue = queue
@@ -66,7 +73,14 @@ class WorkerHalf:
             journal=role.journal,
         )
         self._reports = ProgressAndLogs(store, clock, Waker(housekeeping))
-        self._finish = Finish(store, runtime.booking, self.held, self._reports)
+        self._finish = Finish(
+            store,
+            runtime.booking,
+            self.held,
+            self._reports,
+            announce=announce,
+            hint=hints.hint,
+        )
         self.loop_watch = LoopWatch(loop, clock, self.held, Waker(watchdog))
         self._executors = Executors(
             loop,
@@ -91,15 +105,18 @@ class WorkerHalf:
             self._executors,
             self._finish,
             concurrency=size,
-            poll=settings.poll,
+            poll=settings.poll_pace,
             apart=apart,
+            hints=hints,
+            permits=None if queue is None else permits_waker,
+            take=take,
         )
         renew = Renew(store, settings.lease_span, self.held, self._executors.stop_work, alone=role.give_up is None)
         self.registration = WorkerRegistration(
             store, registry, self.held, worker, role.queues, size, Waker(housekeeping)
         )
         timeouts = Timeouts(clock, self.held, self._executors.expire)
-        hand_back = HandBack(store, self.held, self._executors, self._finish.put, settings.poll)
+        hand_back = HandBack(store, self.held, self._executors, self._finish.put, settings.poll_pace)
 
         # Steps that never touch the store share a thread: nothing may block them.
         watches = [
@@ -119,7 +136,7 @@ class WorkerHalf:
         self._claiming = DutyThread([Duty("consume", self._consume.step, clock, claims_waker)])
         self._permits: DutyThread | None = None
         if queue is not None:
-            listener = PermitListener(queue, claims_waker.wake, serves=role.queues, room=self._room)
+            listener = PermitListener(queue, hints.permit, serves=role.queues, room=self._room)
             self._permits = DutyThread([Duty("permits", listener.step, clock, permits_waker)])
         self.threads = [
             DutyThread([Duty("finish", self._finish.step, clock, self._finish.waker)]),

@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
 from typing import TypeVar
 
 from workbell.logs.secrets import without_secrets
@@ -18,6 +19,18 @@ T = TypeVar("T")
 
 REST = 1.0  # seconds without calls after an error: each call might take as long as its deadline
 SILENT = 60.0  # seconds between two warnings
+LONGEST_POLL = timedelta(seconds=60)  # that the setting `poll` allows
+
+
+def _able(runs: Iterable[Run]) -> list[Sent]:
+    return [Sent(run.id, run.queue) for run in runs if run.status is Status.QUEUED and run.lane.target is None]
+
+
+def _needs_no_hint(run: Run) -> bool:
+    """Whether a run was sent, or is due later than the next poll of any process."""
+    if run.status is Status.SCHEDULED:
+        return run.scheduled_for - run.updated_at > LONGEST_POLL
+    return run.lane.target is None
 
 
 class GuardedQueue:
@@ -31,14 +44,21 @@ class GuardedQueue:
 
     def announce(self, runs: Iterable[Run]) -> int:
         """Send those of these runs that a worker can take now; how many that were."""
-        able = [Sent(run.id, run.queue) for run in runs if run.status is Status.QUEUED and run.lane.target is None]
-        return len(able) if self._is_sent(able) else 0
+        able = _able(runs)
+        return len(able) if able and self._is_sent(able) else 0
+
+    def announce_all(self, runs: Iterable[Run]) -> bool:
+        """The same; False, if a hint of the store is needed besides."""
+        listed = list(runs)
+        return self._is_sent(_able(listed)) and all(map(_needs_no_hint, listed))
 
     def send(self, sent: Sequence[Sent]) -> None:
         self._is_sent(sent)
 
     def _is_sent(self, sent: Sequence[Sent]) -> bool:
-        if not sent or self._left("send") > 0:
+        if not sent:
+            return True
+        if self._left("send") > 0:
             return False
 
         def send() -> bool:

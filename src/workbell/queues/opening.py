@@ -23,7 +23,7 @@ def open_queue(url: str, store: Store) -> Queue:
 
 
 def open_beside(url: str, store: Store) -> GuardedQueue | None:
-    """The queue beside the store's own hints, which always count; None, if the URL names just these."""
+    """The queue that announces runs beside the store's own hints; None, if the URL names just these."""
     queue = open_queue(url, store)
     return None if isinstance(queue, InStoreQueue) else GuardedQueue(queue)
 
@@ -42,16 +42,27 @@ def _open_cloudflare(url: str, _store: Store) -> Queue:
     return open_url(url)
 
 
+def _open_redis(url: str, store: Store) -> Queue:
+    try:
+        from workbell.queues.redis import open_url
+    except ImportError as error:
+        raise MissingPackage("A Redis queue needs its driver: pip install 'workbell[redis]'.") from error
+    return open_url(url, store=store)
+
+
 _OURS: dict[str, Callable[[str, Store], Queue]] = {
     "cloudflare-queue": _open_cloudflare,
+    "redis": _open_redis,
+    "rediss": _open_redis,
     STORE: _open_in_store,
+    "unix": _open_redis,
 }
 
 KIND = AdapterKind(
     "queue",
     "workbell.queues",
     _OURS,
-    f"{STORE}:// or cloudflare-queue://ACCOUNT/QUEUE",
+    f"{STORE}://, redis://host:6379/0 or cloudflare-queue://ACCOUNT/QUEUE",
     port=Queue,
     error=SettingsError,
 )

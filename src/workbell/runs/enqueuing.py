@@ -82,8 +82,8 @@ class Enqueuing:
         """Write requests in one transaction, or in the caller's own: all of them, or none and the error."""
         connection, new = _unpacked(requests)
         if connection is None:
-            added = self._add(new)
-            if new:
+            added, is_announced = self._add(new)
+            if not is_announced:
                 self._runtime.hooks.wake()
         else:
             added = self._runtime.store.runs.add_on(connection, new)
@@ -97,8 +97,8 @@ class Enqueuing:
         runtime = self._runtime
         if connection is None:
             may_wait = any(one.run.key_text is not None or one.replace_tag for one in new)
-            added = await (runtime.hop_apart if may_wait else runtime.hop)(self._add, new)
-            if new:
+            added, is_announced = await (runtime.hop_apart if may_wait else runtime.hop)(self._add, new)
+            if not is_announced:
                 runtime.hooks.wake()
         else:
             added = await runtime.store.runs.aadd_on(connection, new)
@@ -106,12 +106,16 @@ class Enqueuing:
             return [one.run for one in new]
         return await runtime.hop(self._answers, new, added)
 
-    def _add(self, new: Sequence[NewRun]) -> list[Added]:
-        added = self._runtime.store.runs.add(new)
-        announce = self._runtime.hooks.announce
-        if announce is not None:
-            announce(one.run for one in new)
-        return added
+    def _add(self, new: Sequence[NewRun]) -> tuple[list[Added], bool]:
+        """Make runs; whether they need no hint to the engine here, because a queue wakes a worker."""
+        store, announce = self._runtime.store, self._runtime.hooks.announce
+        if announce is None:
+            return store.runs.add(new), not new
+        added = store.runs.add(new, hint=False)
+        is_announced = announce(one.run for one, answer in zip(new, added, strict=True) if answer.created)
+        if not is_announced:
+            store.wake()
+        return added, is_announced
 
     def _answers(self, new: Sequence[NewRun], added: Sequence[Added]) -> list[Run]:
         """The runs that stand for the requests; those of duplicates are read."""

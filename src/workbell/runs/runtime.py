@@ -52,7 +52,8 @@ class Hooks:
     """Calls into other parts of this process. All tenants of a Workbell share one, so a change reaches all of them."""
 
     wake: Callable[[], object] = nothing  # the engine that runs here
-    announce: Callable[[Iterable[Run]], object] | None = None  # new runs, to a queue beside the store
+    # New runs, to a queue beside the store; False: a hint of the store is needed besides.
+    announce: Callable[[Iterable[Run]], bool] | None = None
     post: Callable[[Message], object] = nothing  # to the connections of people; without it they read the store
     read_back: Callable[[Sequence[Run]], list[Run]] | None = None  # new runs, where a test executes them at once
     describe: Describe = nothing_known  # the job of a run, for events about it

@@ -151,10 +151,11 @@ class StoreWatch(Protocol):
 class RunsPort(Protocol):
     """Runs: made, claimed, moved by transitions, read."""
 
-    def add(self, new: Sequence[NewRun]) -> builtins.list[Added]:
+    def add(self, new: Sequence[NewRun], *, hint: bool = True) -> builtins.list[Added]:
         """Make runs, deduplicating by key; durable when it returns. Concurrent callers share a commit.
 
-        Raises KeyReused, and makes none, if the key of an HTTP request (`once`) is held by a run of another request.
+        With the hint of `wake`, unless the caller announces them by itself. Raises KeyReused, and makes none, if the
+        key of an HTTP request (`once`) is held by a run of another request.
         """
 
     def add_on(self, connection: Any, new: Sequence[NewRun]) -> builtins.list[Added]:
@@ -182,11 +183,18 @@ class RunsPort(Protocol):
         `limits` are those of lanes, by their ids: then no more is taken than they leave, whatever else is claimed.
         """
 
-    def take(self, ids: Sequence[str], terms: LeaseTerms, limits: LimitsOfLanes | None = None) -> builtins.list[Run]:
+    def take(
+        self,
+        ids: Sequence[str],
+        terms: LeaseTerms,
+        limits: LimitsOfLanes | None = None,
+        *,
+        lanes: Sequence[int] | None = None,
+    ) -> builtins.list[Run]:
         """The same for chosen runs, wherever they wait in their lanes: for queue adapters whose messages name a run.
 
         Pauses and limits hold as in a claim, fairness does not. A run that is not queued, has expired, or that another
-        process is about to claim is left out.
+        process is about to claim is left out. With `lanes`, and so is one of another lane; these have no limits.
         """
 
     def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> builtins.list[Renewed]:
@@ -419,6 +427,9 @@ class CoreStore(Protocol):
 
         `joining` a caller's transaction, whose locks are waited for in vain: raise where tables cannot be made now.
         """
+
+    def identity(self) -> str:
+        """Id of this store, made with it: the same in every process, and no other store has it."""
 
     def migrate(self) -> list[str]:
         """Bring the schema up to date; the names of the migrations that ran."""

@@ -109,6 +109,12 @@ class SqlStore:
     def check(self, *, joining: bool = False) -> None:
         self.database.ready(joining=joining)
 
+    def identity(self) -> str:
+        self.check()
+        tables = self.database.tables()
+        assert tables is not None, "they are made by the check"
+        return tables.store_id
+
     def migrate(self) -> list[str]:
         return self.database.migrate()
 

@@ -25,7 +25,7 @@ def inline(bell: C, *, raise_errors: bool = False) -> Iterator[C]:
     """
     busy = False
     hooks = bell.runtime.hooks
-    before = hooks.wake, hooks.read_back
+    before = hooks.wake, hooks.read_back, hooks.announce
 
     def execute() -> None:
         nonlocal busy
@@ -41,8 +41,8 @@ def inline(bell: C, *, raise_errors: bool = False) -> Iterator[C]:
         found = bell.store.runs.find([run.id for run in runs])
         return [found.get(run.id, run) for run in runs]
 
-    hooks.wake, hooks.read_back = execute, now
+    hooks.wake, hooks.read_back, hooks.announce = execute, now, None
     try:
         yield bell
     finally:
-        hooks.wake, hooks.read_back = before
+        hooks.wake, hooks.read_back, hooks.announce = before

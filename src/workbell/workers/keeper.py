@@ -150,9 +150,8 @@ class Keeper:
         written = self._booking.book(decided, lost=bury.verdict is not DeathVerdict.HANDED_BACK)
         self._store.workers.remove([bury.worker])
         if written:
-            self._store.wake()
-            if self._queue is not None:
-                self._queue.announce(change.after(run) for run, change in written)
+            if self._queue is None or not self._queue.announce_all(change.after(run) for run, change in written):
+                self._store.wake()
             count = len(written)
             log.warning("worker %s; given back of what it held: %d", bury.how, count, extra={"worker_id": bury.worker})
         if last and bury.verdict is not DeathVerdict.HANDED_BACK:  # those whose runs it held know already

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.folder_queue import FOLDER_QUEUE
 from tests.support.third_party import install_queue
-from workbell import InvalidUrl, SettingsError, Workbell
+from workbell import InvalidUrl, MissingPackage, SettingsError, Workbell
 from workbell.queues.in_store import InStoreQueue
 from workbell.queues.opening import open_queue
 from workbell.settings import Settings, load
@@ -37,8 +37,11 @@ def test_one_of_a_third_party(provide: Callable[[str], None], tmp_path: Path) ->
     ("url", "said"),
     [
         ("store://x", "takes nothing after it: write store://"),
-        ("store", "'store' names no queue; there are cloudflare-queue and store. Write the URL as store:// or "),
-        ("zmq://me:secret@host/0", "'zmq' names no queue; there are .* and store. .* install the package"),
+        (
+            "store",
+            r"'store' names no queue; there are cloudflare-queue, redis, rediss, store and unix\. Write the URL as ",
+        ),
+        ("zmq://me:secret@host/0", "'zmq' names no queue; there are .* install the package"),
     ],
 )
 def test_a_url_that_names_none(url: str, said: str) -> None:
@@ -59,6 +62,19 @@ def test_an_error_of_a_third_party_names_its_package(code: str, said: str, provi
     with pytest.raises(SettingsError, match=said) as caught:
         open_queue("folder://me:secret@host", MemoryStore())
     assert str(caught.value).startswith("folder-queue 1.2 (entry point folder = folder_queue:open_url)")
+
+
+def test_redis_without_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "redis", None)
+    monkeypatch.delitem(sys.modules, "workbell.queues.redis", raising=False)
+    with pytest.raises(MissingPackage, match=r"pip install 'workbell\[redis\]'"):
+        open_queue("redis://me:secret@host/0", MemoryStore())
+
+
+def test_a_poll_is_slower_beside_a_queue() -> None:
+    assert Settings().poll_pace == 1.0
+    assert Settings(queue_url="redis://host").poll_pace == 5.0
+    assert Settings(queue_url="redis://host", poll=0.2).poll_pace == 0.2
 
 
 def test_it_is_a_setting_like_others(tmp_path: Path) -> None:

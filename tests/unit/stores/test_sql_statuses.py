@@ -48,6 +48,7 @@ MOVED_BY: dict[str, tuple[Move, ...]] = {
     "dispatch": (Move.DISPATCH,),
     "claim": (Move.START,),
     "take": (Move.START,),
+    "take_of_lanes": (Move.START,),
     "move": (Move.RETRY, Move.RELEASE, Move.SNOOZE, Move.LOSE),
     "finish": (Move.SUCCEED, Move.FAIL, Move.LOSE, Move.CANCEL),
     "finish_well": (Move.SUCCEED,),

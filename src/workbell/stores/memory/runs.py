@@ -38,10 +38,11 @@ class MemoryRuns:
 
     # Adding
 
-    def add(self, new: Sequence[NewRun]) -> builtins.list[Added]:
+    def add(self, new: Sequence[NewRun], *, hint: bool = True) -> builtins.list[Added]:
         with self._state.writing() as replaced:
             added = [self.add_one(request, replaced) for request in new]
-        self._wake()
+        if hint:
+            self._wake()
         return added
 
     def add_one(self, request: NewRun, replaced: builtins.list[Pair]) -> Added:
@@ -107,9 +108,17 @@ class MemoryRuns:
         with self._state.lock:
             return self._claim(self._ready(terms.now), picks, limit, terms, limits)
 
-    def take(self, ids: Sequence[str], terms: LeaseTerms, limits: LimitsOfLanes | None = None) -> builtins.list[Run]:
+    def take(
+        self,
+        ids: Sequence[str],
+        terms: LeaseTerms,
+        limits: LimitsOfLanes | None = None,
+        *,
+        lanes: Sequence[int] | None = None,
+    ) -> builtins.list[Run]:
         with self._state.lock:
-            chosen = [run for run in self._ready(terms.now) if run.id in ids]
+            ready = self._ready(terms.now)
+            chosen = [run for run in ready if run.id in ids and (lanes is None or run.lane.id in lanes)]
             picks = [
                 Pick(*lane_rank, count)
                 for lane_rank, count in Counter((run.lane.id, run.rank) for run in chosen).items()

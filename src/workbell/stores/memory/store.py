@@ -12,6 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from workbell.model.clock import Clock, SystemClock
+from workbell.model.ids import new_id
 from workbell.model.state import Retention
 from workbell.stores.memory.jobs import MemoryJobs
 from workbell.stores.memory.limits import MemoryLimits
@@ -31,6 +32,7 @@ class MemoryStore:
         self.runs = MemoryRuns(self.state, self.limits, self.wake)
         self.schedules = MemorySchedules(self.state, self.runs)
         self.jobs = MemoryJobs(self.state)
+        self._id = new_id()
         self._changed = threading.Condition()
         self._changes = 0
 
@@ -52,6 +54,9 @@ class MemoryStore:
         if kinds is not None:
             kinds.update(gone)
         return gone.total()
+
+    def identity(self) -> str:
+        return self._id
 
     def watch(self) -> StoreWatch:
         return MemoryWatch(self._changed, lambda: self._changes, self.wake)

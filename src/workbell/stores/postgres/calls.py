@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import psycopg
@@ -45,6 +45,7 @@ STATEMENT = 0.8  # of the deadline for one statement of a transaction: the serve
 CONNECT = 5  # seconds to connect
 WAIT = 10.0  # seconds to wait for a connection while all are busy
 PREPARE = 2  # uses before a statement is prepared; ?prepare_threshold=0 for poolers that cannot track them
+MODES = ("session", "transaction")
 LOCAL = ("localhost", "::1")
 TRIES = 5  # for units that lost a race with another one
 # In one round trip. Behind a pooler, the backend's pid differs from the one that was announced at connect.
@@ -56,7 +57,7 @@ class Calls:
 
     def __init__(self, url: str, *, size: int = 4) -> None:
         try:
-            url, prepare = split_url(url)
+            url, ours = split_url(url)
             given = conninfo_to_dict(url)
         except psycopg.ProgrammingError as error:
             raise InvalidUrl(
@@ -69,8 +70,9 @@ class Calls:
         self.conninfo = make_conninfo(**(defaults | given))
         self.name = shown_name(given)
         self.is_distant = _is_distant(given)
+        self.is_pooled = False  # as the last connection was
         self.demotions = 0  # how often a server turned out to be read-only
-        self._prepare, self.size = prepare, size
+        self._prepare, self._pooler, self.size = ours.prepare_threshold, ours.pooler, size
         self._inherited: list[Connections] = []
         self.make_process_state()
         remake_after_fork(self)
@@ -180,8 +182,13 @@ class Calls:
         except psycopg.Error as error:
             raise self.translated(error) from error
 
+    @property
+    def can_listen(self) -> bool:
+        """Whether a LISTEN holds beyond its transaction. A pooler may give the session, and the LISTEN, to others."""
+        return not self.is_pooled or self._pooler == "session"
+
     def connect(self, statement: str | None = None) -> Connection:
-        """A new connection, on which a statement was executed, if there is one."""
+        """A new connection; a LISTEN is executed on it, if there is one and it can be kept."""
         prepare = PREPARE if self._prepare is None else self._prepare or None
         try:
             connection: Connection = psycopg.connect(self.conninfo, autocommit=True, prepare_threshold=prepare)
@@ -191,7 +198,7 @@ class Calls:
         ready = False
         try:
             self._set_up(connection)
-            if statement is not None:
+            if statement is not None and self.can_listen:
                 connection.execute(statement)
             ready = True
         finally:
@@ -211,7 +218,8 @@ class Calls:
         cursor = connection.execute(SET_UP, prepare=False)
         cursor.nextset()
         (process,) = cursor.fetchone() or (0,)
-        if process != connection.info.backend_pid and self._prepare is None:
+        self.is_pooled = process != connection.info.backend_pid
+        if self.is_pooled and self._prepare is None:
             # A pooler. In transaction mode, one that does not track prepared statements would execute another
             # client's instead of ours; an operator whose pooler tracks them says so in the URL.
             connection.prepare_threshold = None
@@ -281,14 +289,24 @@ def shown_name(given: dict[str, Any]) -> str:
     return f"{','.join(listed)}/{given.get('dbname') or given.get('user') or ''}"
 
 
-def split_url(url: str) -> tuple[str, int | None]:
-    """The URL without our own parameter, and after how many uses a statement is prepared (0: never; None: not said)."""
+class OwnParameters(NamedTuple):
+    """Parameters of a URL that are ours; None: not given."""
+
+    prepare_threshold: int | None = None  # after how many uses a statement is prepared; 0: never
+    pooler: str | None = None  # the mode of a pooler in between
+
+
+def split_url(url: str) -> tuple[str, OwnParameters]:
+    """The URL without our own parameters, and these."""
     parts = urlsplit(url)
     given = parse_qsl(parts.query, keep_blank_values=True)
-    ours = [value for name, value in given if name == "prepare_threshold"]
+    ours = {name: value for name, value in given if name in OwnParameters._fields}
     if not ours:
-        return url, None
-    if not ours[-1].isdecimal():
-        raise InvalidUrl(f"The store's URL: prepare_threshold={ours[-1]!r} is not a whole number; 0 turns it off.")
-    rest = urlencode([(name, value) for name, value in given if name != "prepare_threshold"])
-    return urlunsplit(parts._replace(query=rest)), int(ours[-1])
+        return url, OwnParameters()
+    threshold, pooler = ours.get("prepare_threshold"), ours.get("pooler")
+    if threshold is not None and not threshold.isdecimal():
+        raise InvalidUrl(f"The store's URL: prepare_threshold={threshold!r} is not a whole number; 0 turns it off.")
+    if pooler not in (None, *MODES):
+        raise InvalidUrl(f"The store's URL: pooler={pooler!r} is no mode of a pooler; write {' or '.join(MODES)}.")
+    rest = urlencode([(name, value) for name, value in given if name not in ours])
+    return urlunsplit(parts._replace(query=rest)), OwnParameters(None if threshold is None else int(threshold), pooler)

@@ -263,11 +263,24 @@ class PostgresDatabase:
             level = "risk" if found[name] == "off" else "ok"
             text = "off: a crash can lose runs that were accepted" if level == "risk" else found[name]
             findings.append((level, name, text))
+        if self.calls.is_pooled:
+            findings.append(_about_pooler(self.calls.can_listen))
         return findings
 
     def close(self) -> None:
         self._notifier.close()
         self.calls.close()
+
+
+def _about_pooler(can_listen: bool) -> tuple[str, str, str]:
+    if can_listen:
+        return "ok", "pooler", "one is in between, in session mode: the store's hints pass"
+    return (
+        "note",
+        "pooler",
+        "one is in between: the store's hints do not pass, so what is new is found when processes poll; a Redis queue "
+        "wakes workers at once, and `?pooler=session` in the URL says that its pooler keeps sessions.",
+    )
 
 
 def _besides_listening(connections: int) -> int:

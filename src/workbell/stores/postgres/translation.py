@@ -88,6 +88,8 @@ def _outage(error: psycopg.Error, state: str, line: str, *, lock: float, idle: f
         return f" is out of resources ({line}); free some"
     if state in STARTING_OR_STOPPING:
         return f" is stopping or starting, or has ended the connection ({line}); repeat the call"
+    if not state and "results from command" in line:  # a pooler also sends what the server said before it hung up
+        return f": the connection was lost ({line}); check that it runs, and repeat the call"
     # Class 54 is permanent: the statement is too large.
     if not isinstance(error, psycopg.OperationalError) or state.startswith("54"):
         return None
@@ -109,6 +111,11 @@ def _not_connected(line: str) -> str:
         return _read_only(line)
     if any(words in line for words in UNKNOWN):
         return f" does not let us in ({line}); check the user, the password and the database in the URL"
+    if "startup parameter" in line:
+        return (
+            f" has refused a parameter of the URL ({line}); a pooler seems to be in between: leave it out, or name it "
+            "in the pooler's ignore_startup_parameters"
+        )
     if "FATAL" in line:  # it is there, or its pooler is
         return f" has refused the connection ({line}); repeat the call"
     return f" cannot be reached; check that it runs and that the URL is right ({line})"

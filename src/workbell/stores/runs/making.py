@@ -32,11 +32,12 @@ class Making:
         self._plain: GroupCommit[NewRun, Added] = GroupCommit(self._write_plain, self._written)
         self._keyed: KeyedWrites[NewRun, Added] = KeyedWrites(self._write, self._written, _names_of, waits)
 
-    def add(self, new: Sequence[NewRun]) -> list[Added]:
+    def add(self, new: Sequence[NewRun], *, hint: bool = True) -> list[Added]:
         if not new:
             return []
         added = self._plain.submit(new) if all(map(is_plain, new)) else self._keyed.submit(new)
-        self._database.wake()
+        if hint:
+            self._database.wake()
         return added
 
     def _write_plain(self, new: Sequence[NewRun]) -> list[Added]:

@@ -17,7 +17,7 @@ from workbell.stores.database import Conflict, Database, Rows, Statement, read_r
 from workbell.stores.limits.limits import LimitedClaims
 from workbell.stores.port import Filter, Head, Held, Lease, LeaseTerms, LimitsOfLanes, Pick, Renewed
 from workbell.stores.reports.search import Search
-from workbell.stores.runs.claiming import ChosenRuns, claim, claims
+from workbell.stores.runs.claiming import START, ChosenRuns, claim, claims
 from workbell.stores.runs.finding import find_runs
 from workbell.stores.runs.lanes import Lanes
 from workbell.stores.runs.making import Making
@@ -67,7 +67,17 @@ class StoredRuns:
             return self._lanes.make_claimed(self._limits.claim(picks, limit, limits, terms, claiming))
         return self._lanes.make_claimed(claim(self._database, picks, limit, terms))
 
-    def take(self, ids: Sequence[str], terms: LeaseTerms, limits: LimitsOfLanes | None = None) -> builtins.list[Run]:
+    def take(
+        self,
+        ids: Sequence[str],
+        terms: LeaseTerms,
+        limits: LimitsOfLanes | None = None,
+        *,
+        lanes: Sequence[int] | None = None,
+    ) -> builtins.list[Run]:
+        if lanes is not None:  # one statement: nothing need be read to know their limits
+            values = terms._asdict() | START | {"ids": sorted(set(ids)), "lanes": lanes}
+            return self._lanes.make_claimed(write_rows(self._database, "take_of_lanes", **values))
         chosen = ChosenRuns(read_rows(self._database, "ready", ids=sorted(set(ids)), now=terms.now))
         picks = chosen.picks()
         if not picks:

@@ -65,6 +65,16 @@ WHERE id IN (SELECT q.id FROM workbell_runs q WHERE q.id {among ids uuid} AND q.
 AND status = :from_status
 RETURNING {returning}
 
+-- take_of_lanes: the same for those of chosen lanes that are not paused
+UPDATE workbell_runs SET status = :to_status, token = token + 1, attempt = attempt + 1, worker = :worker,
+    lease_until = :lease_until, started_at = :now, updated_at = :now
+WHERE id IN (SELECT q.id FROM workbell_runs q WHERE q.id {among ids uuid} AND q.status = 'queued'
+    AND q.lane {among lanes bigint} AND (q.expires_at IS NULL OR q.expires_at > :now OR q.attempt > 0)
+    AND (SELECT 1 FROM workbell_lanes l CROSS JOIN workbell_pauses p WHERE l.id = q.lane
+        AND p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job) LIMIT 1) IS NULL {lock_free})
+AND status = :from_status
+RETURNING {returning}
+
 -- queued_before: runs that workers could have taken for a while; any of them, in no order
 SELECT {live} FROM workbell_runs r JOIN workbell_lanes l ON l.id = r.lane
 WHERE r.status = 'queued' AND r.updated_at < :time AND l.target IS NULL AND NOT EXISTS (SELECT 1 FROM workbell_pauses p

@@ -84,9 +84,14 @@ def claim_picks(
 
 
 def take(
-    store: CoreStore, chosen: Sequence[str], *, at: float = 0, limits: Mapping[int, Sequence[Limit]] | None = None
+    store: CoreStore,
+    chosen: Sequence[str],
+    *,
+    at: float = 0,
+    limits: Mapping[int, Sequence[Limit]] | None = None,
+    lanes: Sequence[int] | None = None,
 ) -> list[Run]:
-    return store.runs.take(chosen, LeaseTerms("worker", after(at), after(at + 30)), limits=limits)
+    return store.runs.take(chosen, LeaseTerms("worker", after(at), after(at + 30)), limits=limits, lanes=lanes)
 
 
 def claimed(store: CoreStore, *, at: float = 0, worker: str = "worker", **fields: Any) -> Run:

@@ -176,6 +176,18 @@ class ClaimingContract:
         assert ids(take(store, wanted, at=10)) == [good.id]
         assert take(store, [], at=10) == []
 
+    def test_chosen_runs_of_chosen_lanes(self, store: CoreStore) -> None:
+        """Where a worker knows which lanes it serves, and that these have no limits."""
+        expired, mine, other, left = add(store, request(expires_at=after(5)), request(), request("other"), request())
+        wanted = [expired.id, mine.id, other.id]
+        assert take(store, wanted, at=5, lanes=[]) == []
+        (got,) = take(store, wanted, at=5, lanes=[mine.lane.id, 1])
+        assert got.id == mine.id
+        assert (got.status, got.token, got.attempt, got.worker) == (Status.RUNNING, 1, 1, "worker")
+        assert (got.started_at, got.lease_until) == (after(5), after(35))
+        assert take(store, wanted, at=6, lanes=[mine.lane.id]) == []
+        assert ids(take(store, [other.id, left.id], at=6, lanes=[mine.lane.id, other.lane.id])) == [other.id, left.id]
+
     def test_a_run_that_was_handed_back_is_taken_under_a_new_token(self, store: CoreStore) -> None:
         run = claimed(store)
         assert store.runs.apply([state.lose(run, after(1), keep=KEEP.other)])

@@ -12,7 +12,7 @@ import pytest
 
 from workbell.errors import DuplicateRun
 from workbell.model import state
-from workbell.model.run import Status
+from workbell.model.run import Added, Status
 from workbell.stores.port import CoreStore, Filter
 from workbell.testing.contracts.making import KEEP, add, after, claim, find, ids, request, take
 
@@ -107,6 +107,15 @@ class SharingContract:
             assert watch.wait(20)
         finally:
             watch.close()
+
+    def test_runs_that_their_maker_announces_are_made_all_the_same(self, store: CoreStore) -> None:
+        """Without a hint of the store, unless that is the write itself."""
+        assert store.runs.add([new := request()], hint=False) == [Added(new.run.id, True)]
+        assert find(store, new.run).status is Status.QUEUED
+
+    def test_a_store_has_an_identity(self, store: CoreStore) -> None:
+        assert store.identity()
+        assert store.identity() == store.identity()
 
     def test_a_wait_without_a_hint_ends_with_its_time(self, store: CoreStore) -> None:
         watch = store.watch()

@@ -106,8 +106,12 @@ class PausingContract:
         store.pauses.add("default", "closed", None, after(5))
         wanted = [off.id, on.id, elsewhere.id]
         assert [run.id for run in take(store, wanted)] == [on.id]
+        lanes = [run.lane.id for run in (off, on, elsewhere)]
+        assert take(store, wanted, lanes=lanes) == []
         assert store.pauses.remove("default", None, "off")
-        assert [run.id for run in take(store, wanted)] == [off.id]
+        assert [run.id for run in take(store, wanted, lanes=lanes)] == [off.id]
+        assert store.pauses.remove("default", "closed", None)
+        assert [run.id for run in take(store, wanted)] == [elsewhere.id]
 
     @nasty
     def test_pauses_keep_their_texts(self, store: Store, text: str) -> None:

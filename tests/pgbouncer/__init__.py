@@ -1,0 +1,1 @@
+"""Tests of PostgreSQL through PgBouncer in transaction mode: `make test-pgbouncer`."""
