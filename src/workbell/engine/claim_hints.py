@@ -23,6 +23,9 @@ class ReceivedHints(NamedTuple):
         return [] if self.hinted or len(named) < len(self.permits) else named
 
 
+NOTHING = ReceivedHints(False, ())
+
+
 class ClaimHints:
     """Received from any thread, and taken by the claims before they read the store."""
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Protocol
 
 from workbell.claims.claiming import Claimant, Claims
-from workbell.engine.claim_hints import ClaimHints, ReceivedHints
+from workbell.engine.claim_hints import NOTHING, ClaimHints, ReceivedHints
 from workbell.engine.duty import Waker
 from workbell.engine.finish import Finish
 from workbell.engine.hand_back import paused
@@ -116,7 +116,7 @@ class Consume:
         if want <= 0 or (ahead and want < ahead // 2):
             return None  # a worthwhile batch later is better than a trickle now; every booking wakes us
         moment = self._clock.monotonic()  # before the claim: a lease is not longer than that
-        received = self._hints.take()
+        received = NOTHING if self._permits is None else self._hints.take()
         if self._permits is not None and not self._is_due(received, moment):
             return self._poll_at - moment
         # Runs of limited jobs are claimed only if they begin at once: one that waits here counts against the limit, and
@@ -138,7 +138,7 @@ class Consume:
             self._held.unsure = self._backlog = True
             raise
         wait = self._receive(runs, moment, now)
-        if self._hints.settle() and self._permits is not None:
+        if self._permits is not None and self._hints.settle():
             self._permits.wake()
         return wait
 
