@@ -111,8 +111,11 @@ class FairClaims:
 
         Those of lanes that are new here, or that have limits, are left to `claim`.
         """
-        seen = self._seen.items()
-        lanes = [lane_id for lane_id, lane in seen if claimant.serves(lane) and not self._limits_on(claimant, lane)]
+        lanes = [
+            lane_id
+            for lane_id, lane in self._seen.items()
+            if claimant.serves(lane) and not claimant.limits(lane) and lane.tenant not in self._tenants.limits
+        ]
         if not lanes:
             return []
         return self._store.runs.take(ids, LeaseTerms(claimant.worker, now, now + claimant.lease), lanes=lanes)
@@ -165,17 +168,16 @@ class FairClaims:
         self._limits = {}
         if claimant.limits is not no_limits or self._tenants.limits:
             for head in self._heads:
-                if claimant.serves(head.lane) and (found := self._limits_on(claimant, head.lane)):
-                    self._limits[head.lane_id] = found
+                if claimant.serves(head.lane):
+                    of_job, of_tenant = claimant.limits(head.lane), self._tenants.limits.get(head.lane.tenant)
+                    found = of_job if of_tenant is None else (*of_job, of_tenant)
+                    if found:
+                        self._limits[head.lane_id] = found
         if self._limits:
             self._room.read(self._limits, now)
             free_at = self._room.free_at(now)
             if free_at is not None and (self.free_at is None or free_at < self.free_at):
                 self.free_at = free_at
-
-    def _limits_on(self, claimant: Claimant, lane: Lane) -> Sequence[Limit]:
-        of_job, of_tenant = claimant.limits(lane), self._tenants.limits.get(lane.tenant)
-        return of_job if of_tenant is None else (*of_job, of_tenant)
 
 
 class TenantCache:

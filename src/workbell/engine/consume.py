@@ -126,7 +126,7 @@ class Consume:
         if moment - self._held.removed_at <= AHEAD_SECONDS:
             slots = max(slots, min(ahead, self._concurrency))
         # With more free slots than permits nobody waits because of these runs: no choice must be made.
-        named = received.runs if len(received.permits) < free and not self._backlog else []
+        named = received.runs if 0 < len(received.permits) < free and not self._backlog else []
         try:
             if named and self._take is not None and moment < self._poll_at:
                 runs = self._take(self._claimant, named, now)
