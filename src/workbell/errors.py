@@ -160,12 +160,6 @@ class StoreUnavailable(StoreError):
     exit_code = 69
 
 
-class QueueError(WorkbellError):
-    """The queue beside the store could not be reached, or refused; runs are found when workers poll."""
-
-    exit_code = 69
-
-
 class SchemaMismatch(StoreError):
     """The tables in the store are missing, or older or newer than this version can work with."""
 

@@ -11,7 +11,7 @@ import pytest
 import redis
 
 from tests.support.redis_server import RedisServer
-from workbell.errors import InvalidUrl, QueueError
+from workbell.errors import InvalidUrl, QueueUnavailable
 from workbell.queues import redis as module
 from workbell.queues.opening import open_queue
 from workbell.queues.port import Permit, Queue, Sent
@@ -145,7 +145,7 @@ class TestTrouble:
         queue = RedisQueue("redis://me:secret@127.0.0.1:1/0", store.identity)
         for call in (lambda: queue.send([Sent("0198", "mail")]), lambda: queue.receive(1, 0.1, None)):
             with pytest.raises(
-                QueueError, match=r"Redis at 127\.0\.0\.1:1/0 does not answer .*correct queue_url"
+                QueueUnavailable, match=r"Redis at 127\.0\.0\.1:1/0 does not answer .*correct queue_url"
             ) as caught:
                 call()
             assert "secret" not in str(caught.value)
@@ -157,7 +157,9 @@ class TestTrouble:
         server = RedisServer("--requirepass", "right").start()
         try:
             for url in (server.url("wrong"), server.url()):
-                with pytest.raises(QueueError, match=r"refuses this user or password .*correct queue_url") as caught:
+                with pytest.raises(
+                    QueueUnavailable, match=r"refuses this user or password .*correct queue_url"
+                ) as caught:
                     RedisQueue(url, store.identity).send([Sent("0198", "mail")])
                 assert "wrong" not in str(caught.value)
             assert RedisQueue(server.url("right"), store.identity).describe()[0][0] == "ok"
@@ -171,9 +173,9 @@ class TestTrouble:
         own_redis.freeze()
         try:
             began = time.monotonic()
-            with pytest.raises(QueueError, match="does not answer"):
+            with pytest.raises(QueueUnavailable, match="does not answer"):
                 queue.send([Sent("0199", "mail")])
-            with pytest.raises(QueueError, match="does not answer"):
+            with pytest.raises(QueueUnavailable, match="does not answer"):
                 queue.receive(1, 60, ["mail"])
             assert time.monotonic() - began < 4 * (module.DEADLINE + module.SLICE)
         finally:
@@ -186,7 +188,7 @@ class TestTrouble:
         queue.send([Sent("0198", "mail")])
         assert queue.receive(1, 1, None)
         own_redis.kill()
-        with pytest.raises(QueueError):
+        with pytest.raises(QueueUnavailable):
             queue.send([Sent("0199", "mail")])
         own_redis.start()
         queue.send([Sent("0200", "mail")])

@@ -19,7 +19,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, NoPermissionError, RedisError, ResponseError
 from redis.retry import Retry
 
-from workbell.errors import InvalidUrl, QueueError, WorkbellError
+from workbell.errors import InvalidUrl, QueueUnavailable, WorkbellError
 from workbell.logs.rate_limit import RateLimitedMessage
 from workbell.model.ids import new_id
 from workbell.queues.message import decode, encode
@@ -106,7 +106,7 @@ class RedisQueue:
         began = time.monotonic()
         try:
             version = self._call(lambda: self._sender.info("server"))["redis_version"]
-        except QueueError as error:
+        except QueueUnavailable as error:
             return [("risk", "queue", str(error))]
         took = (time.monotonic() - began) * 1000
         return [("ok", "queue", f"Redis {version} at {self.name} answers (in {took:.1f} ms)")]
@@ -202,11 +202,11 @@ class RedisQueue:
         try:
             return work()
         except (AuthenticationError, NoPermissionError) as error:
-            raise QueueError(
+            raise QueueUnavailable(
                 f"Redis at {self.name} refuses this user or password ({_line(error)}); correct queue_url."
             ) from None
         except (RedisError, OSError) as error:
-            raise QueueError(
+            raise QueueUnavailable(
                 f"Redis at {self.name} does not answer ({_line(error)}); start it, or correct queue_url."
             ) from None
 
