@@ -27,8 +27,8 @@ SETTINGS = {
     "[How many connections](../how-to/tune.md#how-many-connections).",
     "lease": "How long a worker holds a run without renewing. From 0.5 to 86,400.",
     "sweep": "How often each process searches for expired leases. From 0.05 to 3,600.",
-    "poll": "How often a worker polls the store if nothing wakes it: without a value every second, and every 5 beside a queue. "
-    "From 0.005 to 60.",
+    "poll": "How often a worker polls the store if nothing wakes it: every second, or every 5 beside a queue, if it is "
+    "not set. From 0.005 to 60.",
     "grace": "How long a stopping worker waits for its handlers. From 0 to 86,400.",
     "reschedules": "How many new runs `auto_reschedule` makes, one after another, before a chain ends.",
     "clean_every": "How often [history is cleaned](../how-to/operate.md#cleaning-history), in seconds.",
