@@ -40,7 +40,7 @@ bell = Workbell()
 async def noop(at: float = 0) -> float:
     return time.time() - at
 """
-SETTLE = 3.0  # seconds until a server process has added its counts to the statistics
+SETTLE = 11.0  # seconds until an idle server process has added its counts to the statistics
 COUNT = "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()"
 
 
@@ -107,7 +107,7 @@ def measure(folder: str, url: str, queue_url: str, given: argparse.Namespace) ->
         while len(bell.store.workers.list()) < given.workers:
             time.sleep(0.1)
         first = produce(noop, given.rate, 4)  # the first run of a process is slower: every process has had one
-        time.sleep(5)
+        time.sleep(SETTLE)
         counter = Counter(url)
         used = cpu(supervisor)
         time.sleep(given.seconds / 2)
@@ -115,15 +115,14 @@ def measure(folder: str, url: str, queue_url: str, given: argparse.Namespace) ->
         idle_cpu = (cpu(supervisor) - used) / (given.seconds / 2 + SETTLE)
         used = cpu(supervisor)
         made = produce(noop, given.rate, given.seconds)
-        took = given.seconds + SETTLE
-        count = counter.since()
+        count = counter.since() - idle * SETTLE
         busy_cpu = (cpu(supervisor) - used) / len(made)
         while bell.runs(status=LIVE, limit=1):
             time.sleep(0.05)
         late = sorted(1000 * float(bell.get(run).result) for run in made)
         cuts = quantiles(late, n=100)
         at_first = sorted(1000 * float(bell.get(run).result) for run in first)
-        raw, lean = count / len(made), (count - idle * took) / len(made)
+        raw, lean = count / len(made), (count - idle * given.seconds) / len(made)
         name = "Redis  " if queue_url.startswith("redis") else "store  "
         print(
             f"  {name} {raw:5.2f} transactions a run (without the idle rate of {idle:4.1f}/s: {lean:5.2f})   "
