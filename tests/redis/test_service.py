@@ -20,7 +20,7 @@ from tests.support.waiting import until
 from workbell import Retry, Status, Workbell
 from workbell.model.run import Run
 from workbell.settings import POLL_WITH_QUEUE, Settings
-from workbell.stores.sqlite.store import SqliteStore
+from workbell.stores.sql_store import SqlStore
 
 pytestmark = pytest.mark.anyio
 
@@ -32,15 +32,15 @@ Open = Callable[..., Workbell]
 @pytest.fixture
 def deaf(monkeypatch: pytest.MonkeyPatch) -> None:
     """No hint of the store comes to help."""
-    monkeypatch.setattr(SqliteStore, "watch", lambda _store: Deaf())
+    monkeypatch.setattr(SqlStore, "watch", lambda _store: Deaf())
 
 
 @pytest.fixture
-def open_bell(sqlite_url: str, redis_server: RedisServer) -> Iterator[Open]:
+def open_bell(sql_store_url: str, redis_server: RedisServer) -> Iterator[Open]:
     opened: list[Workbell] = []
 
     def open_bell(poll: float | None = NEVER, queue_url: str | None = None) -> Workbell:
-        settings = Settings(url=sqlite_url, queue_url=queue_url or redis_server.url(), poll=poll)
+        settings = Settings(url=sql_store_url, queue_url=queue_url or redis_server.url(), poll=poll)
         opened.append(Workbell(settings=settings))
         return opened[-1]
 
@@ -120,6 +120,7 @@ class TestPermits:
         async with worker.running():
             await ended(client, await client.aenqueue("work", {"word": "before"}))
             await client.apause(job="work")
+            await asyncio.sleep(0.3)  # its hint has been followed: then the permit is all that comes
             held = await client.aenqueue("work", {"word": "held"})
             await asyncio.sleep(0.5)
             assert seen == ["before"], "its lane is known, and its permit names the run"
