@@ -10,7 +10,7 @@ import pytest
 from tests.integration.conftest import Folder
 from workbell import Workbell
 from workbell.cli.acting import operator
-from workbell.cli.main import COMMANDS
+from workbell.cli.main import COMMANDS, MODULES
 from workbell.trust.sealing import VARIABLE, new_key
 
 # Commands of groups that only look, or do the work itself: whoever may enqueue and emit is no operator for it.
@@ -85,6 +85,10 @@ def test_runs_jobs_and_queues(log: Log, folder: Folder, bell: Workbell) -> None:
     assert entry["detail"] == {"action": "cancel", "job": "tidy"}
     assert log.leaves("jobs.pause", "jobs", "pause", "tidy") == "tidy"
     assert log.leaves("jobs.resume", "jobs", "resume", "tidy") == "tidy"
+    assert log.leaves("jobs.put", "jobs", "put", "tidy-eu", "--handler", "tidy") == "tidy-eu"
+    assert log.leaves("jobs.disable", "jobs", "disable", "tidy-eu") == "tidy-eu"
+    assert log.leaves("jobs.enable", "jobs", "enable", "tidy-eu") == "tidy-eu"
+    assert log.leaves("jobs.delete", "jobs", "delete", "tidy-eu", "--yes") == "tidy-eu"
     assert log.leaves("queues.pause", "queues", "pause", "mail") == "mail"
     assert log.leaves("queues.resume", "queues", "resume", "mail") == "mail"
     assert {"runs", "jobs", "queues"} & {group for group, _ in left(log)} == set()
@@ -140,7 +144,7 @@ def left(log: Log) -> set[tuple[str, str]]:
 def every_command() -> set[tuple[str, str]]:
     found = set()
     for name in COMMANDS:
-        listed = getattr(import_module(f"workbell.cli.{name}"), "COMMANDS", {})
+        listed = getattr(import_module(f"workbell.cli.{MODULES.get(name, name)}"), "COMMANDS", {})
         found |= {(name, command) for command in listed}
     return found
 

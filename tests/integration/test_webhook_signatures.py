@@ -119,6 +119,9 @@ def test_a_retry_is_the_same_message_signed_anew(scene: Scene, hooks: Hooks) -> 
     first, second, third = hooks.arrived
     assert first.id == second.id == third.id
     assert first.body == second.body == third.body
+    (delivery,) = {one.headers["webhook-delivery-id"] for one in hooks.arrived}
+    assert scene.bell.get(delivery).job == "webhook-delivery"
+    assert [one.headers["webhook-delivery-attempt"] for one in hooks.arrived] == ["1", "2", "3"]
     times = [int(one.headers["webhook-timestamp"]) for one in hooks.arrived]
     assert [time - times[0] for time in times] == [0, 10, 70]
     assert len({one.headers["webhook-signature"] for one in hooks.arrived}) == 3

@@ -105,7 +105,7 @@ class Deliverer:
         body, now = body_of(event), self._store.clock.now()
         sender = self._senders(self._allow, endpoint.timeout or TIMEOUT)
         try:
-            headers = headers_of(endpoint, event, body, now, self._sealer)
+            headers = headers_of(ctx.run, endpoint, event, body, now, self._sealer)
             answer = await sender.post(self._sealer.open_url(endpoint.url), body, headers)
         except (SecretSealed, MissingPackage) as error:  # our own fault: it does not count against the endpoint
             raise TryAgain(str(error), result={"status_code": None}) from None

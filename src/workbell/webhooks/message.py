@@ -8,6 +8,7 @@ import msgspec
 
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event
+from workbell.model.run import Run
 from workbell.trust.sealing import Sealer
 from workbell.version import __version__
 from workbell.webhooks import signature
@@ -22,9 +23,12 @@ def body_of(event: Event) -> bytes:
     return msgspec.json.encode(event.cloud_event() | {"timestamp": event.time})
 
 
-def headers_of(endpoint: Endpoint, event: Event, body: bytes, now: datetime, sealer: Sealer) -> dict[str, str]:
-    """The endpoint's own headers, and the signature: by every secret that is valid now."""
+def headers_of(
+    delivery: Run, endpoint: Endpoint, event: Event, body: bytes, now: datetime, sealer: Sealer
+) -> dict[str, str]:
+    """The endpoint's own headers, the delivery and its attempt, and signatures by every secret that is valid now."""
     own = {} if endpoint.headers_text is None else _headers.decode(sealer.open(endpoint.headers_text))
     secrets = [sealer.open(one.text) for one in endpoint.secrets if one.until is None or one.until > now]
     fixed = {"content-type": "application/json", "user-agent": USER_AGENT}
-    return fixed | own | signature.headers(event.id, now, body, secrets)
+    counted = {"webhook-delivery-id": delivery.id, "webhook-delivery-attempt": str(delivery.attempt)}
+    return fixed | own | counted | signature.headers(event.id, now, body, secrets)
