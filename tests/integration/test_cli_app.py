@@ -87,7 +87,7 @@ def test_error_inside_what_the_module_imports(module: Callable[[str], str], tmp_
         load_app(f"{module(f'import {broken}')}:bell", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["dev", "start"])
+@pytest.mark.parametrize("name", ["dev", "start", "dispatch", "consume"])
 def test_where_there_is_nothing(name: str, tmp_path: Path) -> None:
     """Neither a project nor an app nor a folder of jobs: without a terminal nobody is asked."""
     assert_refused(call(tmp_path, name), 78, "nothing to run", "workbell.toml", "jobs/", "--app", "`workbell init`")

@@ -40,11 +40,19 @@ def test_for_people(project: Folder) -> None:
     project.call("schedules", "pause", "send")
     assert project.call("dispatch").out == "Nothing was due.\n"
     project.call("consume")
-    assert project.call("consume").out == "No run was waiting.\n"
+    assert project.call("consume").out == "No run was waiting that may start here.\n"
     run = project.ask("jobs", "run", "send", "--delay", "1h")
     told = project.call("consume", run["id"]).out
     assert run["id"] in told
     assert "not due yet" in told
+
+
+def test_a_store_without_a_project(folder: Folder, sqlite_files: SqliteFiles) -> None:
+    """A store that is named needs no code here: what is due there can be dispatched from anywhere."""
+    sqlite_files.make(folder.path / "workbell.db")
+    url = f"sqlite:///{folder.path}/workbell.db"
+    assert folder.call("dispatch", "--url", url).out == "Nothing was due.\n"
+    assert folder.call("consume", "--url", url).out == "No run was waiting that may start here.\n"
 
 
 def test_chosen_runs(project: Folder) -> None:

@@ -11,7 +11,7 @@ import click
 
 from workbell.cli.bell import load_bell
 from workbell.cli.output import make_console, make_table, print_json, printable
-from workbell.cli.project import app_option, json_option, open_project, url_option
+from workbell.cli.project import app_option, json_option, open_round, url_option
 from workbell.cli.values import SPAN
 from workbell.engine.consume_round import ConsumeRound
 from workbell.engine.one_shot import MOST_RUNS, RUNS, SECONDS
@@ -37,7 +37,7 @@ def consume(
 ) -> None:
     if runs and limit is not None:
         raise click.UsageError("--limit is for what is chosen here; leave it out, or the ids.")
-    with load_bell(open_project(app=app, url=url), url) as bell:
+    with load_bell(open_round(app, url), url) as bell:
         work = bell.one_shot.begin(runs=runs or None, limit=limit or RUNS, seconds=span.total_seconds())
         done = asyncio.run(_until_signal(work))
     if as_json:
@@ -57,7 +57,7 @@ async def _until_signal(work: ConsumeRound) -> Consumed:
 
 def _print(done: Consumed) -> None:
     if not done.results:
-        click.echo("No run was waiting.")
+        click.echo("No run was waiting that may start here.")
         return
     table = make_table("run", "answer", "status", "why", whole=("run",))
     for one in done.results:

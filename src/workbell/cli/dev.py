@@ -23,7 +23,7 @@ from workbell.cli.bell import load_bell
 from workbell.cli.header import show_header
 from workbell.cli.init import make_project, report
 from workbell.cli.output import make_console, span
-from workbell.cli.project import Project, app_option, open_project, url_option
+from workbell.cli.project import NOTHING, Project, app_option, is_empty, open_project, url_option
 from workbell.cli.reload_lines import AlreadyPrinted, ReloadLines
 from workbell.cli.run_lines import RunLines
 from workbell.cli.serving import address, http_options, listen
@@ -126,19 +126,12 @@ def _door(bell: Workbell, http: socket.socket) -> str:
     return address(http) if bell.settings.http_auth == "none" else login_url(bell, address(http))
 
 
-def is_empty(project: Project) -> bool:
-    """Whether there is nothing here that could be run: no project, no app, no folder of jobs."""
-    settings = project.settings
-    return project.file is None and settings.app is None and not (project.folder / settings.jobs).is_dir()
-
-
 def offer_init() -> None:
     """Offer to create a project on a terminal; else say how."""
-    nothing = "There is nothing to run in this folder: no workbell.toml, no jobs/ and no --app"
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise SettingsError(f"{nothing}; `workbell init` makes a project here.")
-    if not click.confirm(f"{nothing}. Make a project here, with a first job?", default=True):
-        raise SettingsError(f"{nothing}.")
+        raise SettingsError(f"{NOTHING}; `workbell init` makes a project here.")
+    if not click.confirm(f"{NOTHING}. Make a project here, with a first job?", default=True):
+        raise SettingsError(f"{NOTHING}.")
     report(Path(), make_project(Path()))
     click.echo()
 

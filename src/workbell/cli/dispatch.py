@@ -7,7 +7,7 @@ import msgspec
 
 from workbell.cli.bell import load_bell
 from workbell.cli.output import print_json
-from workbell.cli.project import app_option, json_option, open_project, url_option
+from workbell.cli.project import app_option, json_option, open_round, url_option
 from workbell.engine.one_shot import LIMIT, MOST
 
 
@@ -24,7 +24,7 @@ from workbell.engine.one_shot import LIMIT, MOST
 @url_option
 @json_option
 def dispatch(limit: int, app: str | None, url: str | None, as_json: bool) -> None:
-    with load_bell(open_project(app=app, url=url), url) as bell:
+    with load_bell(open_round(app, url), url) as bell:
         done = msgspec.structs.asdict(bell.dispatch(limit=limit))
     if as_json:
         print_json(done)

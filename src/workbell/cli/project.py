@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from workbell.errors import SettingsError
 from workbell.handlers.app_database import file_of
 from workbell.logs import set_up
 from workbell.settings import Settings, beside, find_file, load, safe_url, warn_of_misspelt
@@ -17,6 +18,7 @@ from workbell.stores.opening import open_store
 from workbell.stores.port import Store
 
 NAMED_APP = "workbell.app"
+NOTHING = "There is nothing to run in this folder: no workbell.toml, no jobs/ and no --app"
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -82,6 +84,26 @@ def open_project(*, for_people: bool = False, **flags: Any) -> Project:
     set_up(settings.log_level, "text" if for_people and settings.log_format == "auto" else settings.log_format)
     warn_of_misspelt()
     return Project(settings, file, bool(flags.get("app") or os.environ.get("WORKBELL_APP")))
+
+
+def is_empty(project: Project) -> bool:
+    """Whether there is nothing here that could be run: no project, no app, no folder of jobs."""
+    settings = project.settings
+    return project.file is None and settings.app is None and not (project.folder / settings.jobs).is_dir()
+
+
+def refuse_empty(project: Project) -> None:
+    """Refuse a folder without anything to run: a crontab in the wrong folder would do nothing, and say nothing."""
+    if is_empty(project):
+        raise SettingsError(f"{NOTHING}; go to a project's folder, or make one with `workbell init`.")
+
+
+def open_round(app: str | None, url: str | None) -> Project:
+    """The project of a round of dispatch or of work; or none, where `--url` or WORKBELL_URL names a store."""
+    project = open_project(app=app, url=url)
+    if url is None and project.settings.url == Settings().url:
+        refuse_empty(project)
+    return project
 
 
 def store_url(project: Project) -> str:

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from workbell.cli.bell import recipe_of
-from workbell.cli.dev import is_empty
-from workbell.cli.project import open_project
+from workbell.cli.project import open_project, refuse_empty
 from workbell.cli.serving import address, listen
 from workbell.cli.values import SIZE, SPAN
 from workbell.errors import SettingsError
@@ -70,11 +69,7 @@ def supervise(
         http_host=host,
         http_port=port,
     )
-    if is_empty(project):
-        raise SettingsError(
-            "There is nothing to run in this folder: no workbell.toml, no jobs/ and no --app; go to a project's "
-            "folder, or make one with `workbell init`."
-        )
+    refuse_empty(project)
     from workbell.workers.plan import WorkerPlan
     from workbell.workers.supervisor import Supervisor
 
