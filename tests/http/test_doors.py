@@ -164,3 +164,12 @@ async def test_a_body_that_is_no_json(api: Api) -> None:
         answer = await api.operator.send("POST", "/runs", content=body)
         assert answer.status_code == 422
         assert answer.json()["detail"].startswith("Invalid JSON"), answer.text
+
+
+async def test_where_a_body_stops_being_json(api: Api) -> None:
+    answer = await api.operator.send(
+        "PUT", "/jobs/x", content=b'{"handler": ', headers={"Content-Type": "application/json"}
+    )
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == "body: Invalid JSON at character 12: Expecting value."
+    assert answer.json()["errors"] == [{"where": "body", "what": "Invalid JSON at character 12: Expecting value"}]

@@ -68,7 +68,8 @@ async def test_runs_are_merged_and_served(api: Api) -> None:
 
 
 async def test_lost_updates(api: Api) -> None:
-    await api.operator.ask("PUT", "/jobs/send-eu", 412, EU, match='"x"')
+    refused = await api.operator.ask("PUT", "/jobs/send-eu", 412, EU, match='"x"')
+    assert refused["detail"] == "There is nothing of this name to change (If-Match); leave that out to make it."
     await api.operator.ask("PUT", "/jobs/send-eu", 200, EU, none_match="*")
     await api.operator.ask("PUT", "/jobs/send-eu", 412, EU, none_match="*")
     old = await api.operator.etag("/jobs/send-eu")
@@ -80,7 +81,8 @@ async def test_lost_updates(api: Api) -> None:
         ("POST", "/disable", None),
         ("DELETE", "", None),
     ):
-        await api.operator.ask(method, f"/jobs/send-eu{path}", 412, body, match=old)
+        refused = await api.operator.ask(method, f"/jobs/send-eu{path}", 412, body, match=old)
+        assert "read it again, and send its ETag" in refused["detail"]
     new = await api.operator.etag("/jobs/send-eu")
     await api.operator.ask("DELETE", "/jobs/send-eu", 204, match=new)
 

@@ -28,8 +28,10 @@ def check_match(request: Request, etag: str | None) -> None:
     """Raise if the caller wants to change another version than there is. None: there is nothing yet."""
     wanted = request.headers.get("if-match")
     unwanted = request.headers.get("if-none-match")
-    if wanted is not None and (etag is None or (wanted.strip() != "*" and etag not in _listed(wanted))):
-        raise PreconditionFailed("It was changed by somebody else since it was read (If-Match); read it again.")
+    if wanted is not None and etag is None:
+        raise PreconditionFailed("There is nothing of this name to change (If-Match); leave that out to make it.")
+    if wanted is not None and wanted.strip() != "*" and etag not in _listed(wanted):
+        raise PreconditionFailed("It was changed since it was read (If-Match); read it again, and send its ETag.")
     if unwanted is not None and unwanted.strip() == "*" and etag is not None:
         raise PreconditionFailed("It exists already (If-None-Match: *).")
 

@@ -91,15 +91,23 @@ def of_error(error: errors.WorkbellError) -> Response:
 def of_fields(found: Sequence[Any]) -> Response:
     """Validation errors of pydantic: where, and what is wrong; never the value, which may be a secret."""
     listed = [
-        {
-            "where": ".".join(str(part) for part in one["loc"]),
-            "what": UNKNOWN_FIELD if one["type"] == "extra_forbidden" else str(one["msg"]),
-        }
-        for one in list(found)[:SHOWN]
+        {"where": ".".join(str(part) for part in where), "what": what}
+        for where, what in map(_where_and_what, list(found)[:SHOWN])
     ]
     detail = "; ".join(": ".join(part for part in one.values() if part) for one in listed[:3])
     title = "The request does not have the form that the API asks for."
     return problem(422, "InvalidRequest", title, f"{detail}.", errors=listed)
+
+
+def _where_and_what(error: Any) -> tuple[Sequence[str | int], str]:
+    match error["type"]:
+        case "extra_forbidden":
+            return error["loc"], UNKNOWN_FIELD
+        case "json_invalid" if error["loc"]:  # of FastAPI; that of pydantic itself says where in its words
+            *where, character = error["loc"]
+            return where, f"Invalid JSON at character {character}: {error['ctx']['error']}"
+        case _:
+            return error["loc"], str(error["msg"])
 
 
 async def on_workbell_error(_request: Request, error: Exception) -> Response:
