@@ -220,6 +220,7 @@ class TestDefinitions:
         assert (run["job"], run["input"]) == ("hello-eu", {"name": "Europe"})
         assert project.call("jobs", "disable", "hello-eu").out.startswith("hello-eu is disabled")
         assert_refused(project.call("jobs", "run", "hello-eu"), 1, "hello-eu: it is disabled")
+        assert "hello-eu disabled" in project.call("jobs", "list").out
         assert project.call("jobs", "enable", "hello-eu").out == "hello-eu is enabled: it runs the code of hello.\n"
         assert project.call("jobs", "delete", "hello-eu", typed="n\n").code == 130
         assert project.call("jobs", "delete", "hello-eu", "--yes").out == "hello-eu is deleted.\n"
@@ -244,7 +245,7 @@ class TestDefinitions:
         assert_refused(project.call("jobs", "put", "hello", "--handler", "fail"), 1, "job hello: code declares a job")
         wrong = project.call("jobs", "put", "hello-eu", "--handler", "hello", "--payload", '{"colour": 1}')
         assert_refused(wrong, 1, "its handler has no argument 'colour'; the arguments are name")
-        assert_refused(project.call("jobs", "disable", "hello"), 1, "code declares it")
+        assert_refused(project.call("jobs", "disable", "hello"), 1, "code declares it", "`workbell jobs pause hello`")
         project.call(*self.PUT)
         project.call("schedules", "add", "nightly", "--job", "hello-eu", "--cron", "0 3 * * *")
         assert_refused(project.call("jobs", "delete", "hello-eu", "--yes"), 1, "schedule nightly would still start it")

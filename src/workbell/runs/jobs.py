@@ -174,7 +174,7 @@ class Jobs:
     def _switch(self, name: str, enabled: bool, expected: int | None) -> Job:
         store = self._runtime.store
         for _ in range(TRIES):
-            old = self._definition(name, "paused or switched by its code; see bell.pause(job=…)")
+            old = self._definition(name, f"paused instead: bell.pause(job={name!r}) or `workbell jobs pause {name}`")
             if expected not in (None, old.version):
                 raise _changed(name)
             if old.enabled == enabled:

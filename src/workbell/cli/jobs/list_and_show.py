@@ -50,7 +50,7 @@ def _show_table(jobs: list[KnownJob], now: datetime) -> None:
     is_wide = console.width >= WIDE
     table = make_table("job", "when", "next", "last", *(["where"] if is_wide else []), whole=("next",))
     for job in jobs:
-        last, name, where = job.last_run, Text(one_line(job.job.name)), Text(one_line(job.where), "dim")
+        last, name, where = job.last_run, _name(job), Text(one_line(job.where), "dim")
         table.add_row(
             name if is_wide else Text("\n").join([name, where]),
             Text("\n".join([*map(in_words, job.schedules), *_events(job)]) or _declared(job)),
@@ -59,6 +59,13 @@ def _show_table(jobs: list[KnownJob], now: datetime) -> None:
             *([where] if is_wide else []),
         )
     console.print(table)
+
+
+def _name(job: KnownJob) -> Text:
+    from rich.text import Text
+
+    state = "" if job.job.enabled else " disabled"
+    return Text(one_line(job.job.name)).append(state, "yellow")
 
 
 def _events(job: KnownJob) -> list[str]:
@@ -96,7 +103,7 @@ def _definition(known: KnownJob) -> list[tuple[str, str]]:
         ("handler", job.handler),
         ("template", one_line(job.payload_template or "none")),
         ("state", "enabled" if job.enabled else "disabled: it takes no new runs, and those that wait go on waiting"),
-        ("made", local(job.created_at)),
+        ("created", local(job.created_at)),
         ("changed", local(job.updated_at)),
     ]
 
