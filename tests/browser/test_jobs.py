@@ -29,13 +29,44 @@ def test_a_definition_shows_its_handler_and_template(site: Site) -> None:
     site.bell.jobs.put("send-eu", handler="send", payload={"to": "eu@b.c"}, description="To Europe.")
     site.bell.jobs.disable("send-eu")
     page = site.open("/jobs")
-    expect(page.locator("tbody tr", has=page.get_by_role("link", name="send-eu"))).to_contain_text("To Europe.")
+    row = page.locator("tbody tr", has=page.get_by_role("link", name="send-eu"))
+    for text in ("To Europe.", "disabled"):
+        expect(row).to_contain_text(text)
     page = site.open("/jobs/send-eu")
     facts = page.get_by_role("main")
     for text in ("Payload template", '{"to":"eu@b.c"}', "disabled: it takes no new runs"):
         expect(facts).to_contain_text(text)
     check_accessible(page)
+    facts.get_by_role("link", name="send", exact=True).click()
+    expect(page.locator("h1")).to_have_text("send")
     site.bell.jobs.delete("send-eu")
+
+
+def test_a_definition_is_disabled_and_enabled(site: Site) -> None:
+    """D2."""
+    site.bell.jobs.put("send-eu", handler="send", payload={"to": "eu@b.c"})
+    page = site.open("/jobs/send-eu")
+    main = page.get_by_role("main")
+    main.get_by_role("button", name="Disable", exact=True).click()
+    expect(page.locator("h1")).to_contain_text("disabled")
+    assert not site.bell.jobs.get("send-eu").enabled
+    expect(main.get_by_role("button", name="Run now")).to_have_count(0)
+    check_accessible(page)
+    main.get_by_role("button", name="Enable", exact=True).click()
+    expect(page.locator("h1")).not_to_contain_text("disabled")
+    expect(main.get_by_role("button", name="Run now")).to_be_visible()
+    main = site.open("/jobs/send").get_by_role("main")
+    expect(main.get_by_role("button", name="Pause", exact=True)).to_be_visible()
+    expect(main.get_by_role("button", name="Disable", exact=True)).to_have_count(0)
+    site.bell.jobs.delete("send-eu")
+
+
+def test_a_definition_whose_handler_nobody_has_says_so(site: Site) -> None:
+    """D2."""
+    site.bell.jobs.put("send-us", handler="sned")
+    page = site.open("/jobs/send-us")
+    expect(page.get_by_role("main")).to_contain_text("Its handler is job 'sned'.")
+    site.bell.jobs.delete("send-us")
 
 
 def test_the_list_shows_how_jobs_go_and_which_files_are_broken(site: Site, tmp_path: Path) -> None:

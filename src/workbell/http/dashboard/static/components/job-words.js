@@ -7,9 +7,13 @@ import { Status } from "./status.js";
 /** Whether schedulers do it themselves: then nobody can enqueue or pause it, and no worker needs its code. */
 export const isOwn = (job) => job.handler === "workbell:clean-history";
 
-/** Whether it is paused, and whether the server has its code. */
+/** Whether it is data, which runs the code of another job. */
+export const isDefinition = (job) => job.source === "api";
+
+/** Whether it is disabled or paused, and whether the server has its code. */
 export function JobMarks({ job }) {
   return html`
+    ${!job.enabled && html`<${Status} of="disabled" />`}
     ${job.paused && html`<${Status} of="paused" />`}
     ${!job.here && !isOwn(job) && html`<span title="The server itself does not have its code; workers may."><${Status} of="lost" says="not known here" /></span>`}
   `;

@@ -19,7 +19,7 @@ export function JobList() {
   const { rows, problem } = useLive("jobs", {}, (job) => job.name);
   const wrong = useFileProblems();
   return html`
-    <${Page} title="Jobs" lead="What can be run: functions with @bell.job, and the files in jobs/.">
+    <${Page} title="Jobs" lead="What can be run: functions with @bell.job, the files in jobs/, and definitions, which are data.">
       <${Trouble} problem=${problem} />
       ${
         wrong?.length > 0 &&

@@ -1,7 +1,7 @@
 // One job: how its runs go, what it is made of, and running it by hand.
 import { api, part } from "../api.js";
 import { Action } from "../components/action.js";
-import { isOwn, JobMarks, limitTexts, retryText, Starts } from "../components/job-words.js";
+import { isDefinition, isOwn, JobMarks, limitTexts, retryText, Starts } from "../components/job-words.js";
 import { Empty, Facts, Loading, Page, Section, Trouble } from "../components/page.js";
 import { FileProblem, useFileProblems } from "../components/reloads.js";
 import { useRunning } from "../components/running-jobs.js";
@@ -37,15 +37,17 @@ export function Job({ name }) {
 function Actions({ job, reload }) {
   const [open, setOpen] = useState(false);
   const may = useMay("enqueue");
-  const verb = job.paused ? "resume" : "pause";
-  const turn = async () => {
+  const turn = (verb, text) => async () => {
     await api.post(`/jobs/${part(job.name)}/${verb}`);
     await reload();
-    return job.paused ? `${job.name} is resumed.` : `${job.name} is paused: no run of it starts until it is resumed.`;
+    return `${job.name} is ${text}`;
   };
+  const pause = job.paused ? turn("resume", "resumed.") : turn("pause", "paused: no run of it starts until it is resumed.");
+  const enable = job.enabled ? turn("disable", "disabled: it takes no new runs, and those that wait go on waiting.") : turn("enable", "enabled.");
   return html`
-    ${may && html`<button type="button" class="primary" onClick=${() => setOpen(true)}>Run now</button>`}
-    <${Action} label=${job.paused ? "Resume" : "Pause"} run=${turn} />
+    ${may && job.enabled && html`<button type="button" class="primary" onClick=${() => setOpen(true)}>Run now</button>`}
+    <${Action} label=${job.paused ? "Resume" : "Pause"} run=${pause} />
+    ${isDefinition(job) && html`<${Action} label=${job.enabled ? "Disable" : "Enable"} run=${enable} />`}
     ${open && html`<${RunNow} job=${job} onClose=${() => setOpen(false)} />`}
   `;
 }
@@ -96,9 +98,9 @@ function Made({ job }) {
   const limits = limitTexts(job);
   const facts = [
     ["File", job.file_path && html`<code>${job.file_path}</code>`],
-    ["Handler", html`<code>${job.handler}</code>`],
+    ["Handler", isDefinition(job) ? html`<${Link} to=${to(["jobs", job.handler])}>${job.handler}<//>` : html`<code>${job.handler}</code>`],
     ["Payload template", job.payload && html`<code>${JSON.stringify(job.payload)}</code>`],
-    ["State", !job.enabled && "disabled: it takes no new runs, and those that wait go on waiting"],
+    ["State", job.enabled ? job.unserved : "disabled: it takes no new runs, and those that wait go on waiting"],
     ["Queue", html`<${Link} to=${to(["queues", job.queue])}>${job.queue}<//>`],
     ["Starts", html`<${Starts} job=${job} ticks=${ticks} />`],
     ["Next", ticks.length > 0 && html`<${Time} at=${ticks[0].due} />`],
