@@ -9,8 +9,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 
 const { BRIDGE, TOKEN, LEASE = "30", POLL = "1" } = process.env; // the last two in seconds
-if (!/^https:|^http:\/\/(127\.|localhost)/.test(BRIDGE)) throw new Error("BRIDGE: over http:// the token could be read; use https://");
-const handlers = (await import(pathToFileURL(path.resolve(process.argv[2])))).default;
+const [file] = process.argv.slice(2);
+if (!BRIDGE || !TOKEN || !file) refuse("usage: BRIDGE=https://… TOKEN=… node consumer.mjs handlers.mjs");
+if (!/^https:|^http:\/\/(127\.|localhost)/.test(BRIDGE)) refuse("BRIDGE: over http:// the token could be read; use https://");
+const handlers = (await import(pathToFileURL(path.resolve(file)))).default;
 const worker = `${hostname()}/${process.pid}/${randomUUID()}`; // new with every start
 const lease = Number(LEASE) * 1000;
 const RETRY = { attempts: 3, delay: 1, factor: 2, cap: 60, jitter: 0.1, give_up_on: [], only_on: [] };
@@ -20,6 +22,11 @@ const RUN = `id lane status rank scheduled_for created_at updated_at attempt fai
   expires_at progress error reason suspect`.split(/\s+/);
 const lanes = new Map(); // by id: what a survey said of it
 let set, ahead = 0, stopping = false;
+
+function refuse(text) {
+  console.error(text);
+  process.exit(2);
+}
 
 // Calls to the bridge
 
@@ -162,7 +169,7 @@ while (!stopping) {
     unsure = false;
     await (run ? execute(run) : sleep(Number(POLL) * 1000));
   } catch (error) {
-    console.error(error.message);
+    console.error(`${BRIDGE}: ${error.message}${error.cause ? `: ${error.cause.message}` : ""}`);
     await sleep(Number(POLL) * 1000);
   }
 }

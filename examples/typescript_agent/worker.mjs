@@ -33,7 +33,7 @@ export default {
 
   /** @param {unknown} _event @param {Env} env */
   async scheduled(_event, env) {
-    if (env.DISPATCH_TOKEN) await call(env, "/dispatch", {}, env.DISPATCH_TOKEN);
+    if (env.DISPATCH_TOKEN) taken("dispatch", await call(env, "/dispatch", {}, env.DISPATCH_TOKEN));
     const agent = new Agent(env);
     for (let count = 0; count < POLLED && (await agent.pollAndWork()); count += 1);
   },
@@ -50,18 +50,18 @@ class Agent {
 
   /** Take a run and execute it; true: not now, come again. @param {string} id */
   async takeAndWork(id) {
-    const { status, body } = await this.post(`/runs/${id}/take`, { lease: this.lease });
-    if (status === 404) return false; // not aimed at this agent, or removed
-    if (status !== 200) throw new Error(`take: HTTP ${status} ${JSON.stringify(body)}`);
+    const answer = await this.post(`/runs/${id}/take`, { lease: this.lease });
+    if (answer.status === 404) return false; // not aimed at this agent, or removed
+    const body = taken("take", answer);
     if (body.run) await this.work(body.run);
     return !body.run && body.status === "queued"; // paused, or more than a limit allows
   }
 
   /** Work on one run, if there is one. */
   async pollAndWork() {
-    const { body } = await this.post("/poll", { jobs: Object.keys(handlers), lease: this.lease });
-    for (const run of body.runs ?? []) await this.work(run);
-    return body.runs?.length > 0;
+    const { runs } = taken("poll", await this.post("/poll", { jobs: Object.keys(handlers), lease: this.lease }));
+    for (const run of runs) await this.work(run);
+    return runs.length > 0;
   }
 
   /** @param {Run} run */
@@ -114,6 +114,12 @@ async function execute(run, stop) {
     if (stop.signal.aborted) return { status: "canceled", reason: String(stop.signal.reason) };
     return { status: "failed", error: String(error), kinds: [error?.name ?? "Error"], final: error?.final === true };
   }
+}
+
+/** The body of an answer; a refusal is an error, seen in the Worker's logs. @param {string} what @param {{ status: number, body: any }} answer */
+function taken(what, { status, body }) {
+  if (status !== 200) throw new Error(`${what}: HTTP ${status} ${JSON.stringify(body)}`);
+  return body;
 }
 
 /** @param {Env} env @param {string} path @param {object} body @param {string} token */

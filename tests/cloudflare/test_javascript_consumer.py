@@ -74,6 +74,29 @@ def limited() -> Job:
     return Job(id=new_id(), name="limited", handler="here", concurrency=1, created_at=now, updated_at=now)
 
 
+@pytest.mark.parametrize(
+    ("given", "words", "told"),
+    [
+        ({}, ["handlers.mjs"], "usage: BRIDGE=https://"),
+        ({"BRIDGE": "https://x.example"}, ["handlers.mjs"], "usage: BRIDGE=https://"),
+        ({"BRIDGE": "https://x.example", "TOKEN": "x"}, [], "usage: BRIDGE=https://"),
+        ({"BRIDGE": "http://x.example", "TOKEN": "x"}, ["handlers.mjs"], "BRIDGE: over http://"),
+    ],
+)
+def test_what_is_missing_is_one_line(given: dict[str, str], words: list[str], told: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name not in ("BRIDGE", "TOKEN")}
+    command = ["node", str(CONSUMER), *words]
+    done = subprocess.run(command, env=environment | given, capture_output=True, text=True, timeout=DEADLINE)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(told)
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_bridge_that_cannot_be_reached_is_named() -> None:
+    with consuming("http://127.0.0.1:1") as consumer:
+        consumer.hears("http://127.0.0.1:1: fetch failed: ")
+
+
 def test_runs_are_worked_off(bell: Workbell, address: str) -> None:
     """Priorities, delays, keys, schedules' reports: as if it were ours."""
     done = bell.enqueue("greet", {"name": "Ada \N{SNOWMAN}"}, key="once", priority=5)

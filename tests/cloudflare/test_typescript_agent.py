@@ -54,7 +54,7 @@ class Scene:
 
 
 @contextmanager
-def opened(folder: Path, *, engine: bool) -> Iterator[Scene]:
+def opened(folder: Path, *, engine: bool, **secrets: str) -> Iterator[Scene]:
     with ExitStack() as stack:
         settings = Settings(url=f"sqlite:///{folder}/workbell.db", http_port=0, sweep=0.5)
         bell = stack.enter_context(Workbell(settings=settings))
@@ -66,7 +66,7 @@ def opened(folder: Path, *, engine: bool) -> Iterator[Scene]:
         if not engine:
             bindings["DISPATCH_TOKEN"] = bell.tokens.create("cron", scopes=["dispatch"], tenant="*").text
         handlers = str(HERE / "agent_handlers.mjs")
-        worker = Node(folder, "agent_harness.mjs", str(EXAMPLE), handlers, json.dumps(bindings))
+        worker = Node(folder, "agent_harness.mjs", str(EXAMPLE), handlers, json.dumps(bindings | secrets))
         stack.callback(worker.stop)
         yield Scene(server, worker)
 
@@ -90,6 +90,13 @@ def test_without_an_engine_the_cron_trigger_dispatches(tmp_path: Path) -> None:
             return [scene.bell.get(one).result for one in ids]
 
         until(lambda: results() == [{"sent": "later"}, {"sent": "once"}], "both have run", DEADLINE)
+
+
+@pytest.mark.parametrize("secret", ["AGENT_TOKEN", "DISPATCH_TOKEN"])
+def test_a_wrong_token_fails_the_cron_trigger(secret: str, tmp_path: Path) -> None:
+    """It is seen in Cloudflare's list of its invocations; an agent that did nothing would look idle."""
+    with opened(tmp_path, engine=False, **{secret: "wb_wrong"}) as scene, pytest.raises(httpx2.HTTPStatusError):
+        scene.post("/cron")
 
 
 def test_a_message_is_a_run(scene: Scene) -> None:
