@@ -31,6 +31,14 @@ def test_every_requirement_says_where_it_is_seen() -> None:
     assert len(links(PAGE)) > len(rows())
 
 
+def test_every_word_is_there() -> None:
+    words = text_of(PAGE).partition("\n## Words\n")[2]
+    states = [line.split(" | ")[-1].removesuffix(" |") for line in words.splitlines() if line.startswith("| ")]
+    found = [state for state in states if state not in ("State", "---")]
+    assert len(found) > 100
+    assert [state for state in found if not state.startswith("there")] == []
+
+
 @pytest.mark.parametrize("page", ["five-designs", "coming-from"])
 def test_the_commands_exist(page: str) -> None:
     found = sorted(set(COMMAND.findall(text_of(DOCS / f"{page}.md"))))

@@ -26,7 +26,7 @@ SHOWN = 20  # remarks of each kind
 def import_store() -> None: ...
 
 
-@import_store.command("kumofire", help="Import Kumofire Jobs: its definitions, schedules, and runs with their ids.")
+@import_store.command("kumofire", help="Import the jobs, schedules and runs of Kumofire Jobs; ids stay.")
 @click.option(
     "--from",
     "source",

@@ -13,7 +13,7 @@ from workbell.model.run_settings import PRIORITIES
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 OPTIONS = (
-    click.option("--queue", metavar="NAME", help="Another queue than the job's own."),
+    click.option("--queue", metavar="NAME", help="The queue of the runs. Otherwise: the job's, or default."),
     click.option("--priority", type=click.IntRange(PRIORITIES[0], PRIORITIES[-1]), help="Higher runs first."),
     click.option("--timeout", type=SPAN, metavar="SPAN", help="How long an attempt may take."),
     click.option("--target", metavar="AGENT", help="Which agent is to run it."),

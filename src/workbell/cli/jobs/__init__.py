@@ -25,7 +25,7 @@ COMMANDS = {
 @click.group(
     cls=LazyGroup,
     lazy=COMMANDS,
-    help="See the jobs, how their runs ended, and run one now.\n\n"
+    help="See the jobs, run one now, pause one; make, change and delete jobs that are data.\n\n"
     "A definition is a job made by `put`: a name, a payload template and options for the code of another job.",
 )
 def jobs() -> None: ...

@@ -20,7 +20,7 @@ from workbell.model.retry import DEFAULT
 from workbell.runs.jobs import JobOptions
 
 
-@click.command(help="Make or replace a job that runs another job's code. All options are those of its own runs.")
+@click.command(help="Make or replace a definition: a job that runs another job's code. All options are those of its own runs.")
 @click.argument("name")
 @click.option("--handler", metavar="JOB", required=True, help="The job whose code runs.")
 @click.option("--payload", type=JSON, metavar="JSON", help="The template that the input of each run is merged onto.")
