@@ -107,6 +107,13 @@ def test_a_bad_option_writes_nothing(bell: Workbell, send: Any) -> None:
     assert stored(bell) == []
 
 
+def test_an_argument_among_the_options_is_said_to_be_one(bell: Workbell, send: Any) -> None:
+    """A job takes its arguments by name, `bell.enqueue` takes them in a dict: the likeliest mistake."""
+    with pytest.raises(InvalidOption, match=r"Unknown option 'to'; .* belong in its input: bell.enqueue\(name, {"):
+        bell.enqueue("send", to="x")  # type: ignore[call-arg]
+    assert stored(bell) == []
+
+
 def test_priority_decides_who_is_first(bell: Workbell, send: Any) -> None:
     low, high, default = (send.options(priority=number).enqueue("x") for number in (-5, 5, 0))
     assert [take(bell, 1)[0].id for _ in range(3)] == [high.id, default.id, low.id]

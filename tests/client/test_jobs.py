@@ -351,7 +351,7 @@ class TestNames:
 
     def test_what_is_left_of_code_that_is_gone_can_be_deleted(self, bell: Workbell) -> None:
         bell.runtime.declare_jobs()
-        with pytest.raises(JobExists, match="it is here"):
+        with pytest.raises(JobExists, match="the code of this program declares it"):
             bell.jobs.delete("email")
         web = other_process(bell)
         web.jobs.delete("email")

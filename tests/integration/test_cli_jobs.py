@@ -238,6 +238,7 @@ class TestDefinitions:
         made = project.call("jobs", "put", "later-eu", "--handler", "later")
         assert made.out == "later-eu: runs the code of later.\n"
         assert "Its runs will wait. Its handler is job 'later'. No worker is running" in made.error
+        assert "No code is known that declares later; known are clean_up, fail, hello." in made.error
         found = project.call("doctor").out
         assert "later-eu: its handler later is a job that no worker has declared yet" in found.replace("\n", " ")
 

@@ -77,7 +77,10 @@ NAMES = frozenset(EnqueueOptions.__annotations__)
 def check_names(options: EnqueueOptions) -> None:
     unknown = sorted(set(options) - NAMES)
     if unknown:
-        raise InvalidOption(f"Unknown option {unknown[0]!r}; {list_options(unknown[0], NAMES)}")
+        raise InvalidOption(
+            f"Unknown option {unknown[0]!r}; {list_options(unknown[0], NAMES)} "
+            f"Arguments of the job belong in its input: bell.enqueue(name, {{{unknown[0]!r}: …}})."
+        )
 
 
 def plain_request(lane: Lane, input_text: str | None, now: datetime) -> NewRun:

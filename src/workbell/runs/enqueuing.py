@@ -14,7 +14,7 @@ from workbell.model.job import BUILT_IN, UNKNOWN, Job, RunTerms, name, refused
 from workbell.model.limit import NO_LIMITS, key_of
 from workbell.model.merge_patch import merge_input
 from workbell.model.payload import encode
-from workbell.model.request import EnqueueOptions, Request, make_request, plain_request
+from workbell.model.request import EnqueueOptions, Request, check_names, make_request, plain_request
 from workbell.model.run import Added, Lane, NewRun, OnDuplicate, Run
 from workbell.model.run_defaults import NO_DEFAULTS
 from workbell.runs.runtime import Runtime
@@ -44,6 +44,8 @@ class Enqueuing:
         store = runtime.store
         if options.get("connection") is not None:
             store.check(joining=True)  # else the database does, before its first batch
+        if options:
+            check_names(options)  # before the input: an argument that was given as an option is missing there
         job_name, text, terms, _ = resolve(
             runtime, job, payload, options.get("target"), options.get("tenant", runtime.tenant)
         )

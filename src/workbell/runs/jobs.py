@@ -320,8 +320,8 @@ class Jobs:
         now = store.clock.now()
         alive = [worker.id for worker in store.workers.list() if worker.is_alive(now) and name in worker.jobs]
         if name in self._runtime.registry or alive:
-            where = f"worker {alive[0]} has it" if alive else "it is here"
-            raise JobExists(f"job {name}: code declares it, and {where}; remove it there.")
+            where = f"of worker {alive[0]}" if alive else "of this program"
+            raise JobExists(f"job {name}: the code {where} declares it; remove it there first.")
 
     def _check_unused(self, name: str) -> None:
         """Raise if a schedule or a trigger names a job: it would make runs that nobody takes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ from workbell.model.job import Job
 from workbell.model.payload import decode
 from workbell.model.run import Run
 from workbell.model.schedule import Schedule
+
+SHOWN = 10  # names that a message lists
 
 
 class KnownJob(NamedTuple):
@@ -94,11 +97,14 @@ def find_job(here: Here, name: str) -> KnownJob:
     job = found.get(name)
     if job is None:
         names = sorted(found)
-        there = (
-            f"the jobs are {', '.join(names[:10])}{' …' if names[10:] else ''}" if names else "there are none at all"
-        )
+        there = f"the jobs are {list_names(names)}" if names else "there are none at all"
         raise UnknownJob(f"There is no job {name!r}, here or in the store; {there}.")
     return _known(here, job, [schedule for schedule in all_schedules(bell) if schedule.job == name])
+
+
+def list_names(names: Sequence[str]) -> str:
+    """The first names, for a message."""
+    return f"{', '.join(names[:SHOWN])}{' …' if names[SHOWN:] else ''}"
 
 
 def _known(here: Here, job: Job, schedules: list[Schedule]) -> KnownJob:

@@ -8,7 +8,7 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_here
-from workbell.cli.jobs.known import find_job
+from workbell.cli.jobs.known import find_job, list_names
 from workbell.cli.output import print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
 from workbell.cli.retrying import retry_options, take_retry
@@ -16,11 +16,14 @@ from workbell.cli.run_options import run_options
 from workbell.cli.schedules.settings import changed_retry
 from workbell.cli.values import JSON
 from workbell.model.capability import unserved
+from workbell.model.job import BUILT_IN
 from workbell.model.retry import DEFAULT
 from workbell.runs.jobs import JobOptions
 
 
-@click.command(help="Make or replace a definition: a job that runs another job's code. All options are those of its own runs.")
+@click.command(
+    help="Make or replace a definition: a job that runs another job's code. All options are those of its own runs."
+)
 @click.argument("name")
 @click.option("--handler", metavar="JOB", required=True, help="The job whose code runs.")
 @click.option("--payload", type=JSON, metavar="JSON", help="The template that the input of each run is merged onto.")
@@ -59,9 +62,13 @@ def put(
         note(bell, "jobs.put", name, detail={"handler": handler})
         missing = unserved(bell.store.workers.list(), job.queue, name, bell.store.clock.now(), job)
         known = find_job(here, name)
+        code = sorted(one.name for one in bell.jobs.list() if not one.is_definition and one.name not in BUILT_IN)
     if as_json:
         print_json(known.as_dict())
         return
     click.echo(f"{name}: runs the code of {job.handler}{'' if job.enabled else ', once it is enabled'}.")
     if missing is not None and job.enabled:
         click.echo(f"Its runs will wait. {missing}", err=True)
+    if handler not in code:
+        listed = list_names(code) or "none yet"
+        click.echo(f"No code is known that declares {handler}; known are {listed}.", err=True)
