@@ -198,6 +198,18 @@ def test_later(project: Folder) -> None:
     assert "It is due in 90 min" in answer.out
 
 
+def test_a_paused_job_is_marked(project: Folder) -> None:
+    project.call("jobs", "pause", "hello")
+    project.call("queues", "pause", "eu")  # of another queue: the job itself is not paused
+    assert "hello paused" in project.call("jobs", "list").out
+    assert "fail paused" not in project.call("jobs", "list").out
+    assert "paused   since " in project.call("jobs", "show", "hello").out
+    assert [(job["name"], job["paused"]) for job in project.ask("jobs", "list") if job["paused"]] == [("hello", True)]
+    project.call("jobs", "resume", "hello")
+    assert "paused" not in project.call("jobs", "list").out
+    assert "paused" not in project.call("jobs", "show", "hello").out
+
+
 class TestDefinitions:
     """D2: jobs as data, by hand."""
 

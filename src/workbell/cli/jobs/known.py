@@ -19,6 +19,7 @@ from workbell.handlers.signature import Signature
 from workbell.job_files import JobFile
 from workbell.model.alert import shown_url
 from workbell.model.job import Job
+from workbell.model.pause import Pause
 from workbell.model.payload import decode
 from workbell.model.run import Run
 from workbell.model.schedule import Schedule
@@ -37,6 +38,7 @@ class KnownJob(NamedTuple):
     last_run: Run | None
     on: tuple[str, ...] = ()  # patterns of the events that start it, as its file or its code says it
     signature: Signature | None = None  # of a job that is here
+    pause: Pause | None = None  # of the job in all queues
 
     @property
     def where(self) -> str:
@@ -55,6 +57,7 @@ class KnownJob(NamedTuple):
             "name": self.job.name,
             "source": self.job.source,
             "enabled": self.job.enabled,
+            "paused": self.pause is not None,
             "version": self.job.version,
             "payload": decode(self.job.payload_template) if self.job.is_definition else None,
             "created_at": self.job.created_at if self.job.id else None,
@@ -88,7 +91,8 @@ def all_jobs(here: Here) -> list[KnownJob]:
     schedules: dict[str, list[Schedule]] = defaultdict(list)
     for schedule in all_schedules(bell):
         schedules[schedule.job].append(schedule)
-    return [_known(here, job, schedules[job.name]) for job in bell.jobs.list()]
+    pauses = _pauses(bell)
+    return [_known(here, job, schedules[job.name], pauses.get(job.name)) for job in bell.jobs.list()]
 
 
 def find_job(here: Here, name: str) -> KnownJob:
@@ -99,7 +103,13 @@ def find_job(here: Here, name: str) -> KnownJob:
         names = sorted(found)
         there = f"the jobs are {list_names(names)}" if names else "there are none at all"
         raise UnknownJob(f"There is no job {name!r}, here or in the store; {there}.")
-    return _known(here, job, [schedule for schedule in all_schedules(bell) if schedule.job == name])
+    schedules = [schedule for schedule in all_schedules(bell) if schedule.job == name]
+    return _known(here, job, schedules, _pauses(bell).get(name))
+
+
+def _pauses(bell: Workbell) -> dict[str | None, Pause]:
+    """The pauses of whole jobs, by name."""
+    return {pause.job: pause for pause in bell.pauses() if pause.queue is None}
 
 
 def list_names(names: Sequence[str]) -> str:
@@ -107,13 +117,14 @@ def list_names(names: Sequence[str]) -> str:
     return f"{', '.join(names[:SHOWN])}{' …' if names[SHOWN:] else ''}"
 
 
-def _known(here: Here, job: Job, schedules: list[Schedule]) -> KnownJob:
+def _known(here: Here, job: Job, schedules: list[Schedule], pause: Pause | None) -> KnownJob:
     last = next(iter(here.bell.runs(job=job.name, limit=1)), None)
     file = here.files.get(job.name)
     function = here.bell.registry.find(job.handler if job.is_definition else job.name)
     patterns = file.on if file is not None else () if function is None or job.is_definition else function.patterns
     signature = None if function is None else function.signature
-    return KnownJob(job, file, _declared(here, job.name), function is not None, schedules, last, patterns, signature)
+    declared, is_here = _declared(here, job.name), function is not None
+    return KnownJob(job, file, declared, is_here, schedules, last, patterns, signature, pause)
 
 
 def _declared(here: Here, name: str) -> str | None:

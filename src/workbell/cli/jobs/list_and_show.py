@@ -64,8 +64,8 @@ def _show_table(jobs: list[KnownJob], now: datetime) -> None:
 def _name(job: KnownJob) -> Text:
     from rich.text import Text
 
-    state = "" if job.job.enabled else " disabled"
-    return Text(one_line(job.job.name)).append(state, "yellow")
+    states = ["disabled"] * (not job.job.enabled) + ["paused"] * (job.pause is not None)
+    return Text(one_line(job.job.name)).append("".join(f" {state}" for state in states), "yellow")
 
 
 def _events(job: KnownJob) -> list[str]:
@@ -127,6 +127,7 @@ def show_job(name: str, app: str | None, url: str | None, tenant: str | None, as
         ("job", job.name),
         ("where", known.where if known.is_here else f"{known.where} (not in this folder)"),
         *_definition(known),
+        *([] if known.pause is None else [("paused", f"since {local(known.pause.since)}; runs of it wait")]),
         ("about", job.description or "–"),
         *([] if known.signature is None else [("input", known.signature.in_words or "none")]),
         ("queue", job.queue),

@@ -70,5 +70,5 @@ def put(
     if missing is not None and job.enabled:
         click.echo(f"Its runs will wait. {missing}", err=True)
     if handler not in code:
-        listed = list_names(code) or "none yet"
-        click.echo(f"No code is known that declares {handler}; known are {listed}.", err=True)
+        known_ones = f"; known are {list_names(code)}." if code else " yet."
+        click.echo(f"No code is known that declares {handler}{known_ones}", err=True)
