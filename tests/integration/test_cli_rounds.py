@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from tests.integration.conftest import Folder
+from tests.support.command_line import call
 from tests.support.processes import kill
 from tests.support.waiting import until
 from workbell import Workbell
@@ -53,6 +54,8 @@ def test_a_store_without_a_project(folder: Folder, sqlite_files: SqliteFiles) ->
     url = f"sqlite:///{folder.path}/workbell.db"
     assert folder.call("dispatch", "--url", url).out == "Nothing was due.\n"
     assert folder.call("consume", "--url", url).out == "No run was waiting that may start here.\n"
+    named = call(folder.path, "dispatch", WORKBELL_URL="sqlite:///workbell.db")  # which is also what none would mean
+    assert named.out == "Nothing was due.\n"
 
 
 def test_chosen_runs(project: Folder) -> None:

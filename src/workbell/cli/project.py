@@ -101,7 +101,7 @@ def refuse_empty(project: Project) -> None:
 def open_round(app: str | None, url: str | None) -> Project:
     """The project of a round of dispatch or of work; or none, where `--url` or WORKBELL_URL names a store."""
     project = open_project(app=app, url=url)
-    if url is None and project.settings.url == Settings().url:
+    if url is None and "WORKBELL_URL" not in os.environ:
         refuse_empty(project)
     return project
 
