@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.support.fresh_store import fresh_store
+from tests.support.statements import watch_statements
 from workbell import Retry, Workbell
 from workbell.agents import claiming as lanes
 from workbell.agents.log_lines import AgentLogLine
@@ -488,3 +489,30 @@ def test_a_run_of_a_definition_taken_by_its_id_names_the_handler(
         handed = working.take(agent, run.id, "s").handed
         assert handed is not None
         assert (handed.run.id, handed.handler, handed.timeout) == (run.id, "backup", 7)
+
+
+def test_a_run_that_is_handed_out_again_names_its_handler_also_when_the_definition_is_disabled(
+    bell: Workbell, working: Working, agent: Agent
+) -> None:
+    """What is running ends: the agent must know whose code it is."""
+    bell.jobs.put("backup-eu", handler="backup", target="web-1")
+    run = bell.enqueue("backup-eu")
+    assert working.take(agent, run.id, "s").handed is not None
+    bell.jobs.disable("backup-eu")
+    (polled,) = working.poll(agent, "s", jobs=["backup"])
+    taken = working.take(agent, run.id, "s").handed
+    assert taken is not None
+    assert (polled.handler, taken.handler) == ("backup", "backup")
+
+
+def test_a_poll_reads_nothing_of_jobs_that_the_agent_does_not_have(
+    bell: Workbell, working: Working, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        bell.enqueue(f"job-{number}", {}, target="web-1")
+    bell.runtime.definitions.forget()
+    read: list[str] = []
+    watch_statements(lambda query, _: read.append(query), monkeypatch.setattr)
+    assert working.poll(agent, "s", jobs=["backup"]) == []
+    assert read.count("find_job") == 0
+    assert read.count("definitions_version") <= 1

@@ -11,8 +11,9 @@ import pytest
 
 from tests.support.receiver import receiving
 from tests.support.waiting import until
-from workbell import Answer, Context, Status, Workbell
+from workbell import Answer, Context, Run, Status, Workbell
 from workbell.engine.consume import limits, serves
+from workbell.errors import StoreUnavailable
 from workbell.model.run import Lane
 from workbell.settings import Settings, load
 
@@ -160,3 +161,36 @@ async def test_one_shot_calls_serve_definitions(store_url: str) -> None:
         bell.jobs.enable("email-eu")
         assert [one.answer for one in (await bell.aconsume(runs=[run.id])).results] == [Answer.DONE]
         assert bell.get(run.id).result == ["a", "eu"]
+
+
+async def test_definitions_that_cannot_be_read_after_a_claim_cost_no_run(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The claim is written, and the store is gone for a moment: nothing may stay under a lease that nobody works on."""
+    with served(store_url) as bell:
+
+        @bell.job
+        def email(to: str) -> str:
+            return to
+
+        bell.jobs.put("email-eu", handler="email")
+        runs = [bell.enqueue("email", {"to": "a"}), bell.enqueue("email-eu", {"to": "b"})]
+        claim, version, failed = bell.store.runs.claim, bell.store.jobs.version, threading.Event()
+
+        def claim_then_lose(*words: object, **more: object) -> list[Run]:
+            found = claim(*words, **more)  # type: ignore[arg-type]
+            if any(run.job == "email-eu" for run in found) and not failed.is_set():
+                bell.runtime.definitions.forget()  # as if the claim had taken a second
+                monkeypatch.setattr(bell.store.jobs, "version", unavailable)
+            return found
+
+        def unavailable() -> int:
+            failed.set()
+            monkeypatch.setattr(bell.store.jobs, "version", version)
+            raise StoreUnavailable("the store cannot be reached")
+
+        monkeypatch.setattr(bell.store.runs, "claim", claim_then_lose)
+        async with bell.running():
+            ended = [await bell.await_(run.id, timeout=20) for run in runs]
+        assert failed.is_set()
+        assert [(run.result, run.attempt) for run in ended] == [("a", 1), ("b", 1)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
-from workbell.claims.claiming import TenantCache
+from workbell.claims.claiming import TenantCache, no_limits
 from workbell.claims.lane_choice import choose_lanes
 from workbell.claims.limit_room import LimitRoom
 from workbell.model.agent import Agent
@@ -20,44 +21,47 @@ HEADS = 500  # lanes read for one poll
 WIDER = 20  # times as many, if none of them has something to take
 
 
-AgentJob = tuple[Retry | None, float | None, Callable[[Lane], Sequence[Limit]], str | None]
+class AgentJob(NamedTuple):
+    """What a job says about its runs with agents."""
+
+    handler: str  # the job whose code runs: itself, or that of a definition
+    retry: Retry | None = None
+    timeout: float | None = None
+    limits: Callable[[Lane], Sequence[Limit]] = no_limits
+    enabled: bool = True  # false: a definition whose runs wait
 
 
 class AgentJobs:
-    """Retry policy, timeout and limits of jobs, from the store, else from the registry. Read once a request."""
+    """Jobs for agents, from the store, else from the registry. Each is read once a request."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._found: dict[str, AgentJob] = {}
 
-    def retry(self, job: str) -> Retry | None:
-        return self._of(job)[0]
-
-    def timeout(self, run: Run) -> float | None:
-        own = run.options.timeout
-        return self._of(run.job)[1] if own is None else own
-
-    def limits(self, lane: Lane) -> Sequence[Limit]:
-        return self._of(lane.job)[2](lane)
-
-    def handler(self, job: str) -> str | None:
-        """The job whose code runs: itself, or the handler of a definition; None, if that is disabled."""
-        return self._of(job)[3]
-
-    def _of(self, job: str) -> AgentJob:
+    def of(self, job: str) -> AgentJob:
         if job not in self._found:
             self._found[job] = self._read_job(job)
         return self._found[job]
 
+    def timeout(self, run: Run) -> float | None:
+        own = run.options.timeout
+        return self.of(run.job).timeout if own is None else own
+
+    def takes(self, jobs: Sequence[str] | None, job: str) -> bool:
+        """Whether an agent with these jobs takes runs of a job: it has it, or the handler of a definition."""
+        if jobs is None or job in jobs:
+            return self.of(job).enabled
+        # From the cache: of the jobs of other agents, which may be many, none is read.
+        definition = self._runtime.definitions.find(self._runtime.tenant, job)
+        return definition is not None and definition.handler in jobs and self.of(job).enabled
+
     def _read_job(self, job: str) -> AgentJob:
         stored = self._runtime.store.jobs.find(self._runtime.tenant, job)
         if stored is not None:
-            code = (stored.handler if stored.enabled else None) if stored.is_definition else job
-            return stored.retry, stored.timeout, lambda lane: limits_on(stored.limits, lane), code
+            handler, enabled = (stored.handler, stored.enabled) if stored.is_definition else (job, True)
+            return AgentJob(handler, stored.retry, stored.timeout, lambda lane: limits_on(stored.limits, lane), enabled)
         known = self._runtime.registry.find(job)
-        if known is not None:
-            return known.retry, known.timeout, known.limits_of, job
-        return None, None, lambda _lane: (), job
+        return AgentJob(job) if known is None else AgentJob(job, known.retry, known.timeout, known.limits_of)
 
 
 def claim_for(
@@ -75,7 +79,7 @@ def claim_for(
     limit = HEADS
     while True:
         seen = runtime.store.runs.survey_tenant(runtime.tenant, limit, agent.targets)
-        heads = [head for head in seen if _takes(jobs, head.lane.job, known)]
+        heads = [head for head in seen if known.takes(jobs, head.lane.job)]
         claimed = _claim_from(runtime, heads, worker, most=most, lease=lease, turn=turn, known=known)
         if claimed or len(seen) < limit:
             return claimed
@@ -86,7 +90,7 @@ def take_for(runtime: Runtime, run: Run, worker: str, *, lease: timedelta, known
     """Claim one run by its id, under a new lease; None if it is not queued, or held back by a pause, by a limit, or
     because its definition is disabled."""
     store, lane = runtime.store, run.lane
-    if known.handler(lane.job) is None:
+    if not known.of(lane.job).enabled:
         return None
     limits = _limits(runtime, [lane], known)
     now = store.clock.now()
@@ -101,13 +105,7 @@ def _limits(runtime: Runtime, lanes: Sequence[Lane], known: AgentJobs) -> dict[i
     tenants = TenantCache(runtime.store)
     tenants.refresh(runtime.store.clock.now())
     own = [tenants.limits[runtime.tenant]] if runtime.tenant in tenants.limits else []
-    return {lane.id: found for lane in lanes if (found := [*known.limits(lane), *own])}
-
-
-def _takes(jobs: Sequence[str] | None, job: str, known: AgentJobs) -> bool:
-    """Whether an agent with these jobs takes runs of a job: it has it, or the handler of a definition."""
-    handler = known.handler(job)
-    return handler is not None and (jobs is None or job in jobs or handler in jobs)
+    return {lane.id: found for lane in lanes if (found := [*known.of(lane.job).limits(lane), *own])}
 
 
 def _claim_from(

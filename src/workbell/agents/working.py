@@ -48,7 +48,7 @@ class HandedOut(NamedTuple):
     run: Run
     timeout: float | None = None
     cancel: str | None = None
-    handler: str | None = None  # the job whose code runs, if the run's job is a definition
+    handler: str | None = None  # the job whose code runs: its own, or that of a definition
 
 
 class TakeAnswer(NamedTuple):
@@ -124,7 +124,7 @@ class Working:
         self._publish_starts(new)
         if len(new) == 1 and new[0].suspect and not again and not holding:
             self._runtime.store.runs.mark_alone(Held(new[0].id, new[0].token))  # then its next loss is held against it
-        return again + [HandedOut(run, known.timeout(run), handler=known.handler(run.job)) for run in new]
+        return again + [HandedOut(run, known.timeout(run), handler=known.of(run.job).handler) for run in new]
 
     def take(
         self, agent: Agent, run_id: str, session: str | None = None, *, lease: float | timedelta | None = None
@@ -147,7 +147,7 @@ class Working:
         self._publish_starts([taken])
         if taken.suspect and [one.id for one in self._runtime.store.runs.held_by(worker)] == [run_id]:
             self._runtime.store.runs.mark_alone(Held(run_id, taken.token))
-        return TakeAnswer(HandedOut(taken, known.timeout(taken), handler=known.handler(taken.job)), taken.status)
+        return TakeAnswer(HandedOut(taken, known.timeout(taken), handler=known.of(taken.job).handler), taken.status)
 
     def _again(self, worker: str, lease: timedelta, holding: Sequence[Held], known: AgentJobs) -> list[HandedOut]:
         store = self._runtime.store
@@ -166,7 +166,7 @@ class Working:
                 msgspec.structs.replace(own[one.run_id], lease_until=now + lease),
                 known.timeout(own[one.run_id]),
                 one.cancel_reason,
-                known.handler(own[one.run_id].job),
+                known.of(own[one.run_id].job).handler,
             )
             for one in good
         ]
@@ -265,7 +265,7 @@ class Working:
             outcome,
             now,
             started_at=run.started_at,
-            job_retry=AgentJobs(runtime).retry(run.job),
+            job_retry=AgentJobs(runtime).of(run.job).retry,
             keep=runtime.keep,
             randomness=self._random,
         )

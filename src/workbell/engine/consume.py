@@ -6,7 +6,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from workbell.claims.claiming import Claimant, Claims
 from workbell.engine.claim_hints import NOTHING, ClaimHints, ReceivedHints
@@ -15,6 +15,7 @@ from workbell.engine.finish import Finish
 from workbell.engine.hand_back import paused
 from workbell.engine.held_runs import HeldRuns
 from workbell.engine.work import Work
+from workbell.handlers.job_function import JobFunction
 from workbell.handlers.registry import Registry
 from workbell.model import state
 from workbell.model.job import EVERYWHERE
@@ -127,6 +128,7 @@ class Consume:
             slots = max(slots, min(ahead, self._concurrency))
         # With more free slots than permits nobody waits because of these runs: no choice must be made.
         named = received.runs if 0 < len(received.permits) < free and not self._backlog else []
+        find = self._registry.find
         try:
             if named and self._take is not None and moment < self._poll_at:
                 runs = self._take(self._claimant, named, now)
@@ -134,10 +136,12 @@ class Consume:
             else:
                 runs = self._claims.claim(self._claimant, want, now, max(slots, 0))
                 self._backlog = bool(runs)
+            # All before the first is held: definitions may have to be read, and what is held must be executed.
+            jobs = [find(run.lane.job) or self._registry.find_for(run.lane.tenant, run.lane.job) for run in runs]
         except Exception:  # whatever it was, the claim may have been written
             self._held.unsure = self._backlog = True
             raise
-        wait = self._receive(runs, moment, now)
+        wait = self._receive(runs, jobs, moment, now)
         if self._permits is not None and self._hints.settle():
             self._permits.wake()
         return wait
@@ -146,8 +150,10 @@ class Consume:
         """Whether there may be something to claim. Where a queue announces runs, that one has ended is no reason."""
         return received.hinted or bool(received.permits) or self._backlog or moment >= self._poll_at
 
-    def _receive(self, runs: Sequence[Run], moment: float, now: datetime) -> float:
-        """Put claimed runs into the slots; the seconds until the next claim."""
+    def _receive(
+        self, runs: Sequence[Run], jobs: Sequence[JobFunction[Any, Any] | None], moment: float, now: datetime
+    ) -> float:
+        """Put claimed runs into the slots, each with its job; the seconds until the next claim."""
         if not runs:
             if self._backlog:
                 return 0
@@ -160,9 +166,7 @@ class Consume:
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%d runs claimed", len(runs), extra={"worker_id": self._claimant.worker})
         works: list[Work] = []
-        for run in runs:
-            lane = run.lane
-            job = self._registry.find(lane.job) or self._registry.find_for(lane.tenant, lane.job)
+        for run, job in zip(runs, jobs, strict=True):
             if job is None:  # its file or definition is gone at this very moment: a stray, and given back as such
                 self._held.unsure = True
                 continue
