@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from tests.client.conftest import take
+from tests.support.statements import watch_statements
 from workbell import (
     Event,
     InvalidOption,
@@ -526,3 +527,39 @@ def test_many_that_put_and_delete_at_once(bell: Workbell) -> None:
     made = bell.jobs.put("email-eu", handler="email", payload={"region": "last"})
     assert bell.store.jobs.definitions() == [made]
     assert bell.enqueue("email-eu", {"to": "a"}).input == {"to": "a", "region": "last"}
+
+
+@pytest.mark.parametrize("verb", ["get", "enable", "disable", "delete"])
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "x" * 5000, "", 7, None])
+def test_a_name_that_no_job_can_have_is_not_found(bell: Workbell, verb: str, name: Any) -> None:
+    with pytest.raises(NotFound, match="job"):
+        getattr(bell.jobs, verb)(name)
+
+
+def test_an_enqueue_by_name_reads_no_definitions_unless_it_is_of_one(
+    bell: Workbell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The job is read, as ever; definitions are cached once one was met."""
+    bell.runtime.declare_jobs()
+    bell.jobs.put("email-eu", **EU)
+    other = other_process(bell)
+    read: list[str] = []
+    watch_statements(lambda query, _: read.append(query), monkeypatch.setattr)
+
+    def reads_of(job: str) -> list[str]:
+        read.clear()
+        other.enqueue(job, {"to": "a"})
+        return [query for query in read if query.startswith(("find_job", "definitions"))]
+
+    assert reads_of("email") == ["find_job"]
+    assert reads_of("email") == ["find_job"]
+    assert reads_of("email-eu") == ["find_job", "definitions_version", "definitions"]
+    assert reads_of("email-eu") == []
+
+
+def test_one_job_is_read_and_not_all(bell: Workbell, monkeypatch: pytest.MonkeyPatch) -> None:
+    bell.jobs.put("email-eu", **EU)
+    read: list[str] = []
+    watch_statements(lambda query, _: read.append(query), monkeypatch.setattr)
+    bell.jobs.disable("email-eu")
+    assert "list_jobs" not in read

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,6 +107,17 @@ class TestDispatch:
             assert bell.dispatch().recovered == 1
             assert bell.get(run.id).status is Status.CANCELED
 
+    def test_expired_runs_end_also_when_leases_have_ended(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        clock = ManualClock()
+        with Workbell(store=fresh_store(clock), settings=Settings(lease=1)) as bell:
+            bell.job(_work)
+            _claimed(bell)
+            run = bell.enqueue("_work", expires=5)
+            clock.advance(6)
+            monkeypatch.setattr("workbell.engine.recover.time.sleep", lambda _seconds: None)
+            assert bell.dispatch().recovered == 2
+            assert bell.get(run.id).status is Status.CANCELED
+
     def test_history_past_its_retention_is_removed(self) -> None:
         clock = ManualClock()
         with Workbell(store=fresh_store(clock), settings=Settings()) as bell:
@@ -117,8 +129,8 @@ class TestDispatch:
             assert bell.dispatch().removed >= 1
             assert bell.store.runs.find([run.id]) == {}
 
-    @pytest.mark.parametrize("limit", [0, -1, 10_001])
-    def test_a_bad_limit(self, bell: Workbell, limit: int) -> None:
+    @pytest.mark.parametrize("limit", [0, -1, 10_001, 1.5, "5", True, None])
+    def test_a_bad_limit(self, bell: Workbell, limit: Any) -> None:
         with pytest.raises(InvalidOption, match="limit: "):
             bell.dispatch(limit=limit)
 
@@ -400,7 +412,14 @@ class TestConsume:
         until(lambda: not set(threading.enumerate()) - before, "its threads to end")
         assert bell.workers() == []
 
-    @pytest.mark.parametrize("words", [{"limit": 0}, {"seconds": 0}, {"seconds": -1}, {"runs": "abc"}, {"limit": 1001}])
+    @pytest.mark.parametrize(
+        "words",
+        [
+            *({"limit": limit} for limit in (0, 1001, 1.5, "5", True, None)),
+            *({"seconds": seconds} for seconds in (0, -1, "x", float("nan"))),
+            *({"runs": runs} for runs in ("abc", b"abc", 7, [7], [None], [["abc"]], {"abc"})),
+        ],
+    )
     def test_bad_words(self, bell: Workbell, words: dict[str, object]) -> None:
         with pytest.raises(InvalidOption):
             bell.consume(**words)  # type: ignore[arg-type]

@@ -41,6 +41,7 @@ def test_lease_that_ended_goes_back_to_the_queue(bench: Bench) -> None:
     assert bench.recover.step(bench.clock.now()) == 0.5
     assert bench.run(run).status is Status.RUNNING  # not yet
     bench.clock.advance(0.5)
+    assert bench.recover.step(bench.clock.now()) == 0  # runs that expired come next
     assert bench.recover.step(bench.clock.now()) == 5
     lost = bench.run(run)
     assert (lost.status, lost.reason, lost.attempt, lost.losses) == (Status.QUEUED, "worker lost", 1, 1)

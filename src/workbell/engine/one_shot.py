@@ -80,8 +80,7 @@ class OneShot:
         gone go back to the queue, and history past its retention is removed. What was queued is sent to the queue, if
         there is one beside the store; so is what has been queued for a minute, as a message may be lost.
         """
-        if not 1 <= limit <= MOST:
-            raise InvalidOption(f"limit: {limit} is not from 1 to {MOST:,}.")
+        _check_limit(limit, MOST)
         self._load()
         runtime, settings = self._runtime, self._settings()
         store, sent = runtime.store, 0
@@ -140,12 +139,13 @@ class OneShot:
 
     def begin(self, *, runs: Sequence[str] | None = None, limit: int = RUNS, seconds: float = SECONDS) -> ConsumeRound:
         """A round that is about to start, and can be stopped while it runs."""
-        if isinstance(runs, str):
+        if runs is not None and (
+            isinstance(runs, str) or not isinstance(runs, Sequence) or not all(isinstance(one, str) for one in runs)
+        ):
             raise InvalidOption("runs: give a list of ids, such as [run.id].")
         if runs is not None and len(runs) > MOST_RUNS:
             raise InvalidOption(f"runs: {len(runs):,} ids are more than {MOST_RUNS:,}; call more than once.")
-        if not 1 <= limit <= MOST_RUNS:
-            raise InvalidOption(f"limit: {limit} is not from 1 to {MOST_RUNS:,}.")
+        _check_limit(limit, MOST_RUNS)
         span = checked_seconds("seconds", seconds)
         if not 0 < span <= MOST_SECONDS:
             raise InvalidOption(f"seconds: {span:g} is not more than 0 and up to {MOST_SECONDS:g}.")
@@ -186,3 +186,8 @@ class OneShot:
             else:
                 return
             self._declared_at = moment
+
+
+def _check_limit(limit: object, most: int) -> None:
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= most:
+        raise InvalidOption(f"limit: {limit!r:.40} is not a whole number from 1 to {most:,}.")

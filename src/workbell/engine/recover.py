@@ -51,11 +51,12 @@ class Recover:
         """Move up to `limit` runs whose lease has ended, or that have expired."""
         limit = limit or BATCH
         # Not together: the end of one that expired frees its key, for which a caller's transaction may let it wait.
-        lapsed = self._take_over(now, limit) or self._store.runs.expired(now, limit)
+        ended = self._take_over(now, limit)
+        lapsed = ended or self._store.runs.expired(now, limit)
         written = self._booking.book([(run, self._decide(run, now)) for run in lapsed], lost=True)
         if written:
             self._announce(change.after(run) for run, change in written)
-        return Batch(len(written), len(lapsed) >= limit and bool(written))
+        return Batch(len(written), bool(written) and (bool(ended) or len(lapsed) >= limit))
 
     def _take_over(self, now: datetime, limit: int) -> list[Run]:
         if self._watch is None:

@@ -39,19 +39,28 @@ class Definitions:
         """A definition, at most a second old."""
         return self.recent().get((tenant, name))
 
+    def cached(self, tenant: str, name: str) -> Job | None:
+        """A definition, if all were read less than a second ago; nothing is read."""
+        return self._known.get((tenant, name)) if self._is_fresh(self._which()) else None
+
     def recent(self) -> Mapping[DefinitionKey, Job]:
         """All definitions, at most a second old."""
         store = self._which()
-        moment = store.clock.monotonic()
-        if store is self._read_from and moment - self._checked_at < CACHED_FOR:
+        if self._is_fresh(store):
             return self._known
         with self._lock:
+            if self._is_fresh(store):  # another thread has just read them
+                return self._known
+            moment = store.clock.monotonic()
             version = store.jobs.version()
             if version != self._version or store is not self._read_from:
                 self._known = {(job.tenant, job.name): job for job in store.jobs.definitions()}
                 self._version = version
             self._read_from, self._checked_at = store, moment
             return self._known
+
+    def _is_fresh(self, store: Store) -> bool:
+        return store is self._read_from and store.clock.monotonic() - self._checked_at < CACHED_FOR
 
     def forget(self) -> None:
         """Read them at the next use: this process has just changed one."""

@@ -179,7 +179,7 @@ def resolve(
         text = known.signature.encode(payload)
         return Resolved(known.name, text, known.terms, text)
     tenant = runtime.tenant if tenant is None else tenant
-    stored = runtime.definitions.find(tenant, job) or runtime.store.jobs.find(tenant, job)
+    stored = runtime.definitions.cached(tenant, job) or runtime.store.jobs.find(tenant, job)
     if stored is not None and stored.is_definition:
         return _resolve_definition(runtime, stored, payload)
     if stored is None and target is not None:

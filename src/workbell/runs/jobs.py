@@ -124,11 +124,15 @@ class Jobs:
 
     def get(self, name: str) -> Job:
         """A job by its name: a definition, or one that code declares."""
-        known = self._known()
-        if name not in known:
-            there = f"there are {_listed(sorted(known))}" if known else "there are none yet"
-            raise NotFound(f"There is no job {name!r:.60} of tenant {self._runtime.tenant}; {there}.")
-        return known[name]
+        runtime, stored = self._runtime, self._find(name)
+        here = (job for job in runtime.registry.definitions(runtime.store.clock, runtime.tenant) if job.name == name)
+        declared = next(here, None)
+        found = stored if declared is None else _declared_here(declared, stored)
+        if found is None:
+            known = sorted(self._known())
+            there = f"there are {_listed(known)}" if known else "there are none yet"
+            raise NotFound(f"There is no job {name!r:.60} of tenant {runtime.tenant}; {there}.")
+        return found
 
     aget = in_thread(get)
 
@@ -146,13 +150,12 @@ class Jobs:
         runtime = self._runtime
         known = {job.name: job for job in runtime.store.jobs.list(runtime.tenant)}
         for job in runtime.registry.definitions(runtime.store.clock, runtime.tenant):
-            stored = known.get(job.name)
-            if stored is None:
-                known[job.name] = msgspec.structs.replace(job, id="", created_at=EPOCH, updated_at=EPOCH)
-            else:
-                times = {"created_at": stored.created_at, "updated_at": stored.updated_at}
-                known[job.name] = msgspec.structs.replace(job, id=stored.id, **times)
+            known[job.name] = _declared_here(job, known.get(job.name))
         return known
+
+    def _find(self, name: str) -> Job | None:
+        checked_name("job", name, NotFound)
+        return self._runtime.store.jobs.find(self._runtime.tenant, name)
 
     # Steer
 
@@ -174,7 +177,12 @@ class Jobs:
     def _switch(self, name: str, enabled: bool, expected: int | None) -> Job:
         store = self._runtime.store
         for _ in range(TRIES):
-            old = self._definition(name, f"paused instead: bell.pause(job={name!r}) or `workbell jobs pause {name}`")
+            old = self.get(name)
+            if not old.is_definition:
+                raise InvalidOption(
+                    f"job {name}: code declares it, so it is paused instead: bell.pause(job={name!r}) or "
+                    f"`workbell jobs pause {name}`."
+                )
             if expected not in (None, old.version):
                 raise _changed(name)
             if old.enabled == enabled:
@@ -192,7 +200,7 @@ class Jobs:
         """
         store = self._runtime.store
         for _ in range(TRIES):
-            old = store.jobs.find(self._runtime.tenant, name)
+            old = self._find(name)
             if old is None:
                 old = self.get(name)  # raises, unless it is of the code here
             if expected not in (None, old.version):
@@ -206,12 +214,6 @@ class Jobs:
         raise _changed_too_often(name)
 
     adelete = in_thread(delete)
-
-    def _definition(self, name: str, instead: str) -> Job:
-        found = self.get(name)
-        if not found.is_definition:
-            raise InvalidOption(f"job {name}: code declares it, so it is {instead}.")
-        return found
 
     def _write(self, job: Job, expected: int | None) -> bool:
         runtime = self._runtime
@@ -334,6 +336,13 @@ class Jobs:
         users += [f"trigger {trigger.name}" for trigger in triggers if trigger.job == name]
         if users:
             raise JobInUse(f"job {name}: {_listed(users)} would still start it; delete or change that first.")
+
+
+def _declared_here(job: Job, stored: Job | None) -> Job:
+    """A job of the code here, with what the store knows of it; without an id, if that is nothing."""
+    if stored is None:
+        return msgspec.structs.replace(job, id="", created_at=EPOCH, updated_at=EPOCH)
+    return msgspec.structs.replace(job, id=stored.id, created_at=stored.created_at, updated_at=stored.updated_at)
 
 
 def _template(name: str, payload: object, arguments: Sequence[str] | None) -> str | None:
