@@ -87,3 +87,16 @@ def test_ten_warnings_at_most(caplog: pytest.LogCaptureFixture, monkeypatch: pyt
         lines = told(bell.store, caplog)
     assert len(lines) == 11
     assert lines[-1] == "and so do runs of 3 more jobs; `workbell doctor` names them"
+
+
+def test_definitions_of_one_name_are_counted_by_tenant(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    """Workers have the handler of one tenant's; one that is disabled waits because somebody wanted it."""
+    register(store, "email")
+    for tenant, handler, times in (("default", "email", 3), ("other", "sms", 1), ("third", "sms", 1)):
+        bell = Workbell(store=store, settings=Settings(tenant=tenant))
+        bell.jobs.put("email-eu", handler=handler)
+        for _ in range(times):
+            bell.enqueue("email-eu")
+    bell.jobs.disable("email-eu")
+    (line,) = told(store, caplog)
+    assert line.startswith("1 run waits of job 'email-eu' in queue 'default': Its handler is job 'sms'. 1 worker is ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from workbell.model.capability import unserved
@@ -34,12 +34,13 @@ class UnservedRuns:
         unknown = [
             lane for lane in set(self._waiting()) if unserved(workers, lane.queue, lane.job, now, None) is not None
         ]
-        missing = {}
+        missing: dict[Lane, str] = {}
         defined = {(job.tenant, job.name): job for job in self._store.jobs.definitions()} if unknown else {}
         for lane in unknown:
-            reason = unserved(workers, lane.queue, lane.job, now, defined.get((lane.tenant, lane.job)))
-            if reason is not None:
-                missing[lane.queue, lane.job] = reason
+            definition = defined.get((lane.tenant, lane.job))
+            reason = unserved(workers, lane.queue, lane.job, now, definition)
+            if reason is not None and (definition is None or definition.enabled):  # disabled is as good as paused
+                missing[lane] = reason
         if missing:
             self._warn(missing)
         return PAUSE
@@ -56,16 +57,17 @@ class UnservedRuns:
                 return
             after = heads[-1].lane_id
 
-    def _warn(self, missing: dict[tuple[str, str], str]) -> None:
-        queued: Counter[tuple[str, str]] = Counter()
+    def _warn(self, missing: Mapping[Lane, str]) -> None:
+        queued: Counter[tuple[str, str, str]] = Counter()
         for counts in self._store.reports.counts():
             lane = counts.lane
-            if lane.target is None and not counts.paused and (lane.queue, lane.job) in missing:
-                queued[lane.queue, lane.job] += counts.queued
+            reason = missing.get(Lane(lane.tenant, lane.queue, lane.job))
+            if lane.target is None and not counts.paused and reason is not None:
+                queued[lane.queue, lane.job, reason] += counts.queued
         waiting = [(key, count) for key, count in queued.most_common() if count]
-        for (queue, job), count in waiting[:MOST_WARNINGS]:
+        for (queue, job, reason), count in waiting[:MOST_WARNINGS]:
             facts = {"queue": queue, "job": job, "queued": count}
             runs = "1 run waits" if count == 1 else f"{count:,} runs wait"
-            log.warning("%s of job %r in queue %r: %s", runs, job, queue, missing[queue, job], extra=facts)
+            log.warning("%s of job %r in queue %r: %s", runs, job, queue, reason, extra=facts)
         if len(waiting) > MOST_WARNINGS:
             log.warning("and so do runs of %d more jobs; `workbell doctor` names them", len(waiting) - MOST_WARNINGS)
