@@ -97,7 +97,7 @@ def measure(url: str, rounds: int) -> None:
             async def noop() -> None: ...
 
             bell.store.check()
-            bell.store.jobs.put(bell.registry.definitions(bell.store.clock, bell.tenant))
+            bell.store.jobs.put(bell.registry.declared_jobs(bell.store.clock, bell.tenant))
             idle(folder, url, bell)
             for job, count in (("nap", 8000), ("noop", 20_000)):
                 for _ in range(rounds):

@@ -80,7 +80,7 @@ def test_the_list_shows_how_jobs_go_and_which_files_are_broken(site: Site, tmp_p
     @other.job
     def elsewhere() -> None: ...
 
-    bell.store.jobs.put(other.registry.definitions(bell.store.clock, bell.tenant))
+    bell.store.jobs.put(other.registry.declared_jobs(bell.store.clock, bell.tenant))
     for number in range(3):
         bell.enqueue("send", {"to": f"{number}@b.c"})
     bell.enqueue("broken", {"order": 5}, retry=Retry(attempts=1))

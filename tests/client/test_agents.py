@@ -226,7 +226,7 @@ def test_pauses_and_limits_hold_for_agents_too(bell: Workbell, agent: Agent, wor
     @bell.job(concurrency=2)
     def a() -> None: ...
 
-    bell.store.jobs.put(bell.registry.definitions(bell.store.clock, "default"))
+    bell.store.jobs.put(bell.registry.declared_jobs(bell.store.clock, "default"))
     for _ in range(4):
         bell.enqueue("a", {}, target="web-1")
     bell.pause(job="a")

@@ -51,7 +51,7 @@ def test_an_unknown_job_names_the_remedy(bell: Workbell) -> None:
 
 def test_a_job_that_only_the_store_knows_can_be_enqueued(bell: Workbell, send: Any) -> None:
     """An application need not import the code that a worker runs."""
-    bell.store.jobs.put(bell.registry.definitions(bell.store.clock, bell.tenant))
+    bell.store.jobs.put(bell.registry.declared_jobs(bell.store.clock, bell.tenant))
     application = Workbell(store=bell.store, settings=bell.settings)
     run = application.enqueue("send", {"to": "x", "anything": 1})  # what it takes is checked by the worker
     assert (run.job, run.queue) == ("send", "mail")
@@ -263,7 +263,7 @@ def test_the_priority_of_a_job(bell: Workbell) -> None:
     assert bell.enqueue("urgent", {"number": 2}).priority == 5
     assert [run.priority for run in bell.enqueue_many([urgent.request(), ("urgent", {})])] == [5, 5]
     # Also where only the store knows the job.
-    bell.store.jobs.put(bell.registry.definitions(bell.store.clock, bell.tenant))
+    bell.store.jobs.put(bell.registry.declared_jobs(bell.store.clock, bell.tenant))
     registry = Registry(Resources.from_settings(Settings()))
     elsewhere = LocalClient(Runtime(bell.store, registry, keep=bell.runtime.keep))
     assert elsewhere.enqueue("urgent").priority == 5

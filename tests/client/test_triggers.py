@@ -84,7 +84,7 @@ class TestAdd:
         mail = bell.registry.find("mail")
         assert mail is not None
         assert bell.triggers.add("a", pattern="*", processor=mail, retry=Retry(attempts=2)).job == "mail"
-        bell.store.jobs.put(bell.registry.definitions(bell.store.clock, bell.tenant))
+        bell.store.jobs.put(bell.registry.declared_jobs(bell.store.clock, bell.tenant))
         bell.registry.replace([], ["mail"])
         assert bell.triggers.add("b", pattern="*", processor="mail").retry is None
 

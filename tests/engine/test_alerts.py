@@ -111,7 +111,7 @@ class TestEnds:
 
     def test_a_run_that_kills_its_workers_is_alerted_by_who_recovers_it(self, bench: Bench) -> None:
         """Also in a process that does not know the job: by what the store says of it."""
-        bench.store.jobs.put(bench.bell.registry.definitions(bench.clock, "default"))
+        bench.store.jobs.put(bench.bell.registry.declared_jobs(bench.clock, "default"))
         run = bench.bell.enqueue("watched")
         other = Bench(bench.store, name="other")
         for death in range(CRASH_LIMIT + 1):
@@ -156,7 +156,7 @@ class TestKeeper:
         with Workbell(sqlite_url, tenant="home") as bell:
             bell.job(name="stuck", alert_url=ALERTS, retry=ONCE)(lambda: None)
             bell.store.check()
-            bell.store.jobs.put(bell.registry.definitions(bell.store.clock, "home"))
+            bell.store.jobs.put(bell.registry.declared_jobs(bell.store.clock, "home"))
             for tenant in ("home", "guest"):
                 bell.for_tenant(tenant).enqueue("stuck")
             works = Bench(bell.store, name="box/1/2/a")
@@ -244,7 +244,7 @@ class TestPure:
         change = state.succeed(work.run, bench.clock.now(), result=None, keep=timedelta(0))
         alerting = Alerting(lambda: bench.store)
         assert alerting.of(work.run, change).then == ()
-        bench.store.jobs.put(bench.bell.registry.definitions(bench.clock, "default"))
+        bench.store.jobs.put(bench.bell.registry.declared_jobs(bench.clock, "default"))
         assert alerting.of(work.run, change).then == ()
         bench.clock.advance(CACHED_FOR)
         assert len(alerting.of(work.run, change).then) == 1

@@ -205,7 +205,7 @@ def test_the_limits_of_a_job_are_known_to_others(bell: Workbell) -> None:
     @bell.job(concurrency=1, concurrency_key="order.customer", rate="5/m", rate_key="order.customer")
     def charge(order: dict[str, int]) -> None: ...
 
-    bell.store.jobs.put(bell.registry.definitions(bell.store.clock, bell.tenant))
+    bell.store.jobs.put(bell.registry.declared_jobs(bell.store.clock, bell.tenant))
     other = Workbell(store=bell.store, settings=Settings())
     stored = bell.store.jobs.find("default", "charge")
     assert stored is not None

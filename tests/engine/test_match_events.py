@@ -145,7 +145,7 @@ class TestLanes:
         def print_out() -> None: ...
 
         hear(bell, "posts.*", job="print_out")
-        bell.store.jobs.put(bell.registry.definitions(bell.store.clock, "default"))
+        bell.store.jobs.put(bell.registry.declared_jobs(bell.store.clock, "default"))
         stored(bell, "posts.created")
         look(bell.store, duty_of(bell))
         stored(bell, "posts.created")

@@ -66,7 +66,7 @@ class TestFiring:
         def print_out() -> None: ...
 
         bell.schedules.put("printing", job=print_out, cron="* * * * *")
-        store.jobs.put(bell.registry.definitions(store.clock, "default"))
+        store.jobs.put(bell.registry.declared_jobs(store.clock, "default"))
         look(bell, NEXT)
         stranger = Workbell(store=store, settings=bell.settings)  # knows the job from the store alone
         look(stranger, NEXT + MINUTE)

@@ -66,7 +66,7 @@ def processor(bell: Workbell, **options: Any) -> None:
     @bell.processor("hear", **options)
     def hear() -> None: ...
 
-    bell.store.jobs.put(bell.registry.definitions(bell.store.clock, "default"))
+    bell.store.jobs.put(bell.registry.declared_jobs(bell.store.clock, "default"))
 
 
 def test_every_word_is_read_and_offered() -> None:

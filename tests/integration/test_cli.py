@@ -200,7 +200,7 @@ class TestDoctor:
         with Workbell(f"sqlite:///{tmp_path}/a.db") as bell:
             known = bell.job(name="known")(lambda: None)
             bell.store.check()
-            bell.store.jobs.put(bell.registry.definitions(bell.store.clock, bell.tenant))
+            bell.store.jobs.put(bell.registry.declared_jobs(bell.store.clock, bell.tenant))
             known.enqueue()
             bell.pause(job="known")
             bell.job(name="unknown")(lambda: None).enqueue()

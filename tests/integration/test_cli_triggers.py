@@ -132,7 +132,7 @@ def test_the_store_is_enough_for_a_processor_of_another_project(folder: Folder) 
         def mail(event: Event) -> None: ...
 
         bell.store.check()
-        bell.store.jobs.put(bell.registry.definitions(bell.store.clock, bell.tenant))
+        bell.store.jobs.put(bell.registry.declared_jobs(bell.store.clock, bell.tenant))
     folder.write("workbell.toml", "")
     assert folder.call(*ADD).out == "mails: posts.* starts mail.\n"
 

@@ -131,7 +131,7 @@ def declare(bell: Workbell, hooks: Hooks) -> None:
         raise ValueError("bad")
 
     bell.schedules.put("nightly", job="watched", cron="0 3 * * *", ping_url=hooks.url(PING))
-    bell.store.jobs.put(bell.registry.stored_definitions(bell.store.clock, bell.tenant))  # as a start does
+    bell.store.jobs.put(bell.registry.sealed_jobs(bell.store.clock, bell.tenant))  # as a start does
 
 
 def test_urls_are_sealed_at_rest_and_still_sent_to(sql_store_url: str, tmp_path: Path, hooks: Hooks) -> None:

@@ -19,6 +19,7 @@ from workbell.engine.held_runs import HeldRuns
 from workbell.engine.role import Role
 from workbell.engine.worker_half import WorkerHalf
 from workbell.model.ids import is_id, new_id
+from workbell.model.job import job_disabled
 from workbell.model.one_shot import Answer, Consumed, ConsumedRun
 from workbell.model.run import Lane, Run, Status
 from workbell.model.state import Move
@@ -207,7 +208,10 @@ class ConsumeRound:
                 wait = (run.scheduled_for - self._runtime.store.clock.now()).total_seconds()
                 return ConsumedRun(run_id, Answer.RETRY, run.status, "not due yet", round(max(wait, SOON), 3))
             case Status.QUEUED if not serves(self._runtime.registry, None)(run.lane):
-                return ConsumedRun(run_id, Answer.IGNORED, run.status, f"job {run.job!r} is not served here")
+                definition = self._runtime.definitions.find(run.tenant, run.job)
+                is_disabled = definition is not None and not definition.enabled
+                reason = job_disabled(run.job) if is_disabled else f"job {run.job!r} is not served here"
+                return ConsumedRun(run_id, Answer.IGNORED, run.status, reason)
             case Status.QUEUED if is_paused is not None and is_paused(run.lane):
                 return ConsumedRun(run_id, Answer.RETRY, run.status, "paused", LATER)
             case Status.QUEUED:

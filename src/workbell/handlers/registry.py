@@ -85,8 +85,8 @@ class Registry:
     def __len__(self) -> int:
         return len(self._jobs)
 
-    def stored_definitions(self, clock: Clock, tenant: str) -> list[Job]:
-        """Definitions for the store; URLs are sealed if there is a key."""
+    def sealed_jobs(self, clock: Clock, tenant: str) -> list[Job]:
+        """The jobs of the code as they are stored: URLs are sealed if there is a key."""
         sealer = Sealer.from_setting(self.resources.secret_key)
 
         def sealed(url: str | None) -> str | None:
@@ -94,11 +94,11 @@ class Registry:
 
         return [
             msgspec.structs.replace(job, alert_url=sealed(job.alert_url), ping_url=sealed(job.ping_url))
-            for job in self.definitions(clock, tenant)
+            for job in self.declared_jobs(clock, tenant)
         ]
 
-    def definitions(self, clock: Clock, tenant: str) -> list[Job]:
-        """Definitions of the jobs, without built-in ones."""
+    def declared_jobs(self, clock: Clock, tenant: str) -> list[Job]:
+        """The jobs of the code as values, without built-in ones."""
         now = clock.now()
         return [
             Job(

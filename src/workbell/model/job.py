@@ -1,4 +1,4 @@
-"""Job: the definition of work, its name and its defaults."""
+"""Job: a name, whose code runs, and the settings of its runs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ UNKNOWN = RunTerms()  # of a job that nobody has declared yet
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """The definition of work, as stored.
+    """A job, as stored.
 
     Of a job that code declares, `handler` says where the code is, and nothing is imported by it. Of a definition
     (`source` is `api`), it is the name of the job whose code runs.

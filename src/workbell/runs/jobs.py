@@ -125,7 +125,7 @@ class Jobs:
     def get(self, name: str) -> Job:
         """A job by its name: a definition, or one that code declares."""
         runtime, stored = self._runtime, self._find(name)
-        here = (job for job in runtime.registry.definitions(runtime.store.clock, runtime.tenant) if job.name == name)
+        here = (job for job in runtime.registry.declared_jobs(runtime.store.clock, runtime.tenant) if job.name == name)
         declared = next(here, None)
         found = stored if declared is None else _declared_here(declared, stored)
         if found is None:
@@ -149,7 +149,7 @@ class Jobs:
     def _known(self) -> dict[str, Job]:
         runtime = self._runtime
         known = {job.name: job for job in runtime.store.jobs.list(runtime.tenant)}
-        for job in runtime.registry.definitions(runtime.store.clock, runtime.tenant):
+        for job in runtime.registry.declared_jobs(runtime.store.clock, runtime.tenant):
             known[job.name] = _declared_here(job, known.get(job.name))
         return known
 

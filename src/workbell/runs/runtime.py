@@ -111,7 +111,7 @@ class Runtime:
 
     def declare_jobs(self, names: Collection[str] | None = None) -> None:
         """Store the jobs of the code here, or those of these names. Code comes before definitions of its names."""
-        declared = self.registry.stored_definitions(self.store.clock, self.tenant)
+        declared = self.registry.sealed_jobs(self.store.clock, self.tenant)
         wanted = [job for job in declared if names is None or job.name in names]
         defined = self.definitions.recent()
         for job in wanted:

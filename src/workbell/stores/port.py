@@ -231,7 +231,8 @@ class RunsPort(Protocol):
     def queued_before(self, time: datetime, limit: int) -> builtins.list[Run]:
         """Runs that have been queued since before a time, for workers (no target), in lanes that are not paused.
 
-        Of more than `limit` any: the same ones must not be in the way of the others each time.
+        Without those of disabled definitions. Of more than `limit` any: the same ones must not be in the way of the
+        others each time.
         """
 
     def held_by(self, worker: str) -> builtins.list[Run]:

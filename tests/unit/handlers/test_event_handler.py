@@ -137,7 +137,7 @@ class TestOptions:
         assert (job.queue, job.retry, job.timeout, job.description) == ("slow", ONCE, 5, "Mails.")
         assert (job.limits.concurrency, job.patterns, job.processor) == (2, ("posts.*",), True)
         assert ran(bell).queue == "slow"
-        (stored,) = bell.registry.definitions(bell.store.clock, "default")
+        (stored,) = bell.registry.declared_jobs(bell.store.clock, "default")
         assert stored.processor
 
     def test_above_a_job_it_adds_events(self, workbell_memory: Workbell) -> None:

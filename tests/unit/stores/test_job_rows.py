@@ -26,7 +26,7 @@ def test_a_policy_that_was_never_checked(tmp_path: Path, text: str | None, polic
     with Workbell(f"sqlite:///{path}") as bell:
         bell.job(name="send")(lambda: None)
         bell.store.check()
-        bell.store.jobs.put(bell.registry.definitions(bell.store.clock, bell.tenant))
+        bell.store.jobs.put(bell.registry.declared_jobs(bell.store.clock, bell.tenant))
         with sqlite3.connect(path) as connection:
             connection.execute("UPDATE workbell_jobs SET retry = ?", (text,))
         (job,) = [job for job in bell.store.jobs.list(bell.tenant) if job.name == "send"]

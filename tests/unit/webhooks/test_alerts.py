@@ -104,7 +104,7 @@ class TestOverTheWire:
 
     def assert_kept_secret(self, scene: Scene, logged: str) -> None:
         bell = scene.bell
-        bell.store.jobs.put(bell.registry.definitions(scene.clock, "default"))
+        bell.store.jobs.put(bell.registry.declared_jobs(scene.clock, "default"))
         runs = bell.runs()
         attempts = [attempt for run in runs for attempt in bell.attempts(run.id)]
         jobs = bell.store.jobs.list("default")

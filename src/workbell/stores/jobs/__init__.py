@@ -1,1 +1,1 @@
-"""Definitions of jobs."""
+"""Jobs that code declares, and definitions (jobs as data)."""

@@ -1,4 +1,4 @@
-"""Definitions of jobs, in the store.
+"""Jobs in the store: those that code declares, and definitions, which are data.
 
 Every change raises a version number, in the same transaction: a process that caches definitions reads that alone.
 """
@@ -30,7 +30,7 @@ Listed = list[Job]  # inside the class `list` is the verb
 
 
 class StoredJobs:
-    """Definitions of jobs, for other processes to read; code is found by name, never by these rows."""
+    """Jobs, for other processes to read; code is found by name, never by these rows."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -59,7 +59,7 @@ class StoredJobs:
         return [_job(row) for row in read_rows(self._database, "definitions")]
 
     def version(self) -> int:
-        """The version number, which changes with every definition."""
+        """The version number, which changes with every write."""
         return int(read_rows(self._database, "definitions_version")[0][0])
 
     def find(self, tenant: str, name: str) -> Job | None:
@@ -67,18 +67,18 @@ class StoredJobs:
         return _job(found[0]) if found else None
 
     def list(self, tenant: str) -> Listed:
-        """The definitions of a tenant, by name."""
+        """The jobs of a tenant, by name: those of code, and definitions."""
         return [_job(row) for row in read_rows(self._database, "list_jobs", tenant=tenant)]
 
     def export(self) -> Iterator[Listed]:
-        """All definitions, in pages, by id."""
+        """All jobs, in pages, by id."""
         after = FIRST_ID
         while page := [_job(row) for row in read_rows(self._database, "export_jobs", after=after, limit=PAGE)]:
             yield page
             after = page[-1].id
 
     def loading(self, jobs: Sequence[Job]) -> Batch:
-        """The statements that take over definitions of another store."""
+        """The statements that take over jobs of another store."""
         return [*(Statement("load_job", _values(job)) for job in jobs), RAISE] if jobs else []
 
 

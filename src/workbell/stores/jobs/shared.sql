@@ -1,4 +1,4 @@
--- Definitions of jobs.
+-- Jobs that code declares, and definitions, which are data (source is api).
 
 -- put_job: make or update a job of code; it takes over a definition of its name
 INSERT INTO workbell_jobs ({job_columns}) VALUES ({job_values})
@@ -31,14 +31,14 @@ AND NOT EXISTS (SELECT 1 FROM workbell_schedules s WHERE s.tenant = :tenant AND 
 AND NOT EXISTS (SELECT 1 FROM workbell_triggers t WHERE t.tenant = :tenant AND t.job = :name)
 RETURNING id
 
--- find_job: one definition
+-- find_job: one job
 SELECT {job_columns} FROM workbell_jobs WHERE tenant = :tenant AND name = :name
 
--- list_jobs: the definitions of a tenant
+-- list_jobs: the jobs of a tenant
 SELECT {job_columns} FROM workbell_jobs WHERE tenant = :tenant ORDER BY name
 
--- export_jobs: all definitions, by id
+-- export_jobs: all jobs, by id
 SELECT {job_columns} FROM workbell_jobs WHERE id > :after ORDER BY id LIMIT :limit
 
--- load_job: a definition of another store
+-- load_job: a job of another store
 INSERT INTO workbell_jobs ({job_columns}) VALUES ({job_values}) ON CONFLICT DO NOTHING

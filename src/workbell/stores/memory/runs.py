@@ -283,7 +283,12 @@ class MemoryRuns:
         ]
 
     def queued_before(self, time: datetime, limit: int) -> builtins.list[Run]:
-        waiting = [run for run in self._in(Status.QUEUED) if run.updated_at < time and run.lane.target is None]
+        disabled = {key for key, job in self._state.jobs.items() if job.is_definition and not job.enabled}
+        waiting = [
+            run
+            for run in self._in(Status.QUEUED)
+            if run.updated_at < time and run.lane.target is None and (run.tenant, run.job) not in disabled
+        ]
         return sample(waiting, min(limit, len(waiting)))
 
     def held_by(self, worker: str) -> builtins.list[Run]:

@@ -79,6 +79,8 @@ RETURNING {returning}
 SELECT {live} FROM workbell_runs r JOIN workbell_lanes l ON l.id = r.lane
 WHERE r.status = 'queued' AND r.updated_at < :time AND l.target IS NULL AND NOT EXISTS (SELECT 1 FROM workbell_pauses p
     WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job))
+AND NOT EXISTS (SELECT 1 FROM workbell_jobs j
+    WHERE j.tenant = l.tenant AND j.name = l.job AND j.source = 'api' AND NOT j.enabled)
 ORDER BY random() LIMIT :limit
 
 -- held_by: running runs of one worker

@@ -12,7 +12,7 @@ from workbell.model.retry import Retry
 from workbell.model.run_defaults import RunDefaults
 from workbell.stores.port import CoreStore
 from workbell.testing.contracts.core.scheduling import begin, schedule
-from workbell.testing.contracts.making import START, after
+from workbell.testing.contracts.making import START, add, after, ids, request
 
 WRITERS = 8
 
@@ -53,6 +53,13 @@ class DefiningContract:
         assert store.jobs.write_definition(full, None)
         assert store.jobs.find("default", "email-eu") == full
         assert store.jobs.definitions() == store.jobs.list("default") == [full]
+
+    def test_runs_of_a_disabled_definition_are_not_sent_again(self, store: CoreStore) -> None:
+        """D11: nobody would take them, and they would be in the way of others. Each tenant has its own."""
+        _mine, theirs = add(store, request(job="email-eu"), request(job="email-eu", tenant="b"))
+        assert store.jobs.write_definition(definition(enabled=False), None)
+        assert store.jobs.write_definition(definition(tenant="b"), None)
+        assert ids(store.runs.queued_before(after(5), 10)) == [theirs.id]
 
     def test_definitions_are_those_of_all_tenants_without_code(self, store: CoreStore) -> None:
         mine, theirs = definition(), definition(tenant="b", handler="other")
