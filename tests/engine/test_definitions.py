@@ -195,3 +195,42 @@ async def test_definitions_that_cannot_be_read_after_a_claim_cost_no_run(
             ended = [await bell.await_(run.id, timeout=20) for run in runs]
         assert failed.is_set()
         assert [(run.result, run.attempt) for run in ended] == [("a", 1), ("b", 1)]
+
+
+async def test_a_new_definition_is_not_left_to_the_next_poll(store_url: str) -> None:
+    """Also by a worker that has just read which there are, because it met a job of others."""
+    settings = Settings(url=store_url, poll=60)
+    with Workbell(settings=settings) as worker, Workbell(settings=settings) as web:
+
+        @worker.job
+        def email(to: str) -> str:
+            return to
+
+        @web.job
+        def foreign() -> None: ...
+
+        async with worker.running():
+            foreign.enqueue()
+            await asyncio.to_thread(until, lambda: is_cached(worker))
+            web.jobs.put("email-eu", handler="email")
+            assert (await web.await_(web.enqueue("email-eu", {"to": "a"}).id, timeout=20)).result == "a"
+
+
+def is_cached(bell: Workbell) -> bool:
+    """Whether a thread of it has read definitions within the last second."""
+    return bell.runtime.definitions._is_fresh(bell.store)
+
+
+async def test_a_round_of_work_knows_the_definitions_of_now(store_url: str) -> None:
+    """A message that comes at once after a definition was made must not be answered by what was read before."""
+    with served(store_url) as server, served(store_url) as web:
+
+        @server.job
+        def email(to: str) -> str:
+            return to
+
+        await server.aconsume()
+        assert server.runtime.definitions.find("default", "email-eu") is None
+        web.jobs.put("email-eu", handler="email")
+        run = web.enqueue("email-eu", {"to": "a"})
+        assert [one.answer for one in (await server.aconsume(runs=[run.id])).results] == [Answer.DONE]

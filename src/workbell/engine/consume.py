@@ -15,6 +15,7 @@ from workbell.engine.finish import Finish
 from workbell.engine.hand_back import paused
 from workbell.engine.held_runs import HeldRuns
 from workbell.engine.work import Work
+from workbell.handlers.definitions import Definitions
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.registry import Registry
 from workbell.model import state
@@ -58,6 +59,7 @@ class Consume:
         hints: ClaimHints | None = None,
         permits: Waker | None = None,
         take: Callable[[Claimant, Sequence[str], datetime], list[Run]] | None = None,
+        definitions: Definitions | None = None,
     ) -> None:
         """`permits` and `take` are given where a queue announces runs: the one wakes the receiver of those, when slots
         are free, the other claims runs that they name."""
@@ -78,6 +80,7 @@ class Consume:
         self._take = take
         self._backlog = True  # more may be queued than was claimed here
         self._poll_at = 0.0  # monotonic: when the store is read though nothing was announced
+        self._definitions = definitions
         self._apart = apart  # suspects get a process of their own; else they wait until all slots are empty
         self._suspects: deque[Work] = deque()
         self._alone: Work | None = None  # the suspect that is being executed
@@ -157,7 +160,7 @@ class Consume:
         if not runs:
             if self._backlog:
                 return 0
-            wait = self._until_free(now)
+            wait = self._until_free(now, moment)
             self._poll_at = moment + wait
             return wait
         if self._held.is_drained():  # meanwhile
@@ -197,12 +200,14 @@ class Consume:
             self._measured_at = now
         return min(MOST_AHEAD, int(self._rate * AHEAD_SECONDS))
 
-    def _until_free(self, now: datetime) -> float:
-        """Nothing to claim: until the next poll, or until a rate lets the next run start."""
-        free_at = self._claims.free_at
-        if free_at is None:
-            return self._poll
-        return min(self._poll, max((free_at - now).total_seconds(), 0.001))
+    def _until_free(self, now: datetime, moment: float) -> float:
+        """Nothing to claim: until the next poll, or until a rate lets the next run start, or definitions are read that
+        were read before this claim: a hint about a new one would be lost."""
+        wait, free_at = self._poll, self._claims.free_at
+        if free_at is not None:
+            wait = min(wait, max((free_at - now).total_seconds(), 0.001))
+        recheck = None if self._definitions is None else self._definitions.recheck_in(moment)
+        return wait if recheck is None else min(wait, recheck)
 
     def _run_alone(self) -> float | None:
         """A suspect (a run whose worker crashed before) is executed with nothing beside it, and marked so."""

@@ -110,6 +110,7 @@ class WorkerHalf:
             hints=hints,
             permits=None if queue is None else permits_waker,
             take=take,
+            definitions=runtime.definitions,
         )
         renew = Renew(store, settings.lease_span, self.held, self._executors.stop_work, alone=role.give_up is None)
         self.registration = WorkerRegistration(

@@ -34,10 +34,27 @@ class Definitions:
         self._version: int | None = None
         self._read_from: Store | None = None
         self._checked_at = 0.0
+        self._asked_at = 0.0
 
     def find(self, tenant: str, name: str) -> Job | None:
         """A definition, at most a second old."""
-        return self.recent().get((tenant, name))
+        known = self.recent()
+        self._asked_at = self._which().clock.monotonic()
+        return known.get((tenant, name))
+
+    def recheck_in(self, since: float) -> float | None:
+        """Seconds until the cache is read again, if it has answered since then (`monotonic`) by what it knew before.
+
+        None: it has not. For who was told by a hint that something is new, and found nothing.
+        """
+        if self._asked_at < since or self._checked_at >= since:
+            return None
+        return max(self._checked_at + CACHED_FOR - self._which().clock.monotonic(), 0.0)
+
+    def expire(self) -> None:
+        """Read the version number at the next use."""
+        with self._lock:
+            self._checked_at = -CACHED_FOR
 
     def cached(self, tenant: str, name: str) -> Job | None:
         """A definition, if all were read less than a second ago; nothing is read."""
