@@ -12,6 +12,7 @@ import pytest
 
 from tests.client.conftest import take
 from tests.support.statements import watch_statements
+from tests.unit.makers import worker_of
 from workbell import (
     Event,
     InvalidOption,
@@ -359,6 +360,14 @@ class TestNames:
         assert web.jobs.put("email", handler="mail2").source == "api"
         web.runtime.close()
 
+    def test_code_of_a_living_worker_keeps_its_name_for_every_tenant(self, bell: Workbell) -> None:
+        """A worker executes the runs of all tenants by its code: a definition of that name would do nothing."""
+        bell.store.workers.put(worker_of("email", now=bell.store.clock.now()))
+        for_b = other_process(bell).for_tenant("b")
+        with pytest.raises(JobExists, match="job email: code declares a job of this name"):
+            for_b.jobs.put("email", handler="sms")
+        assert for_b.jobs.list() == []
+
     def test_built_in_names(self, bell: Workbell) -> None:
         with pytest.raises(JobExists, match="Workbell itself"):
             bell.jobs.put("bulk-action", handler="email")
@@ -540,6 +549,7 @@ def test_an_enqueue_by_name_reads_no_definitions_unless_it_is_of_one(
     bell: Workbell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The job is read, as ever; definitions are cached once one was met."""
+    monkeypatch.setattr(definitions, "CACHED_FOR", 60)
     bell.runtime.declare_jobs()
     bell.jobs.put("email-eu", **EU)
     other = other_process(bell)

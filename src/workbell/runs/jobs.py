@@ -230,7 +230,8 @@ class Jobs:
         """Raise if the name belongs to code, or to the code of other definitions."""
         if name in BUILT_IN:
             raise JobExists(f"job {name}: Workbell itself has a job of this name; choose another.")
-        if name in self._runtime.registry or (old is not None and not old.is_definition):
+        is_code = name in self._runtime.registry or (old is not None and not old.is_definition)
+        if is_code or self._workers_with(name):
             raise JobExists(
                 f"job {name}: code declares a job of this name; choose another. If that code is gone for good, delete "
                 f"what is left of it first: `workbell jobs delete {name}`."
@@ -318,12 +319,16 @@ class Jobs:
 
     def _check_gone(self, name: str) -> None:
         """Raise if the code of a job is here, or with a living worker."""
-        store = self._runtime.store
-        now = store.clock.now()
-        alive = [worker.id for worker in store.workers.list() if worker.is_alive(now) and name in worker.jobs]
+        alive = self._workers_with(name)
         if name in self._runtime.registry or alive:
             where = f"of worker {alive[0]}" if alive else "of this program"
             raise JobExists(f"job {name}: the code {where} declares it; remove it there first.")
+
+    def _workers_with(self, name: str) -> Sequence[str]:
+        """Ids of living workers that have the code of a job: they execute the runs of all tenants by it."""
+        store = self._runtime.store
+        now = store.clock.now()
+        return [worker.id for worker in store.workers.list() if worker.is_alive(now) and name in worker.jobs]
 
     def _check_unused(self, name: str) -> None:
         """Raise if a schedule or a trigger names a job: it would make runs that nobody takes."""
