@@ -15,12 +15,13 @@ from workbell.stores.database import Batch, Database, Row, Statement, read_rows,
 from workbell.stores.times import fields_in_utc
 
 TOKEN = (*Token.__struct_fields__, "user_text")
+SCOPES = {scope.value: scope for scope in Scope}
 PAGE = 1000
 TICKET_RETENTION = timedelta(minutes=1)  # after a ticket's end: every connect makes one
 SESSION_RETENTION = timedelta(days=1)  # after the end of a session, and of other tokens that are redeemed
 TOKEN_RETENTION = timedelta(days=30)  # after the end of a token that a person made, and may search for in a list
 
-_scopes = msgspec.json.Decoder(tuple[Scope, ...])
+_words = msgspec.json.Decoder(list[str])
 
 
 Listed = list[Token]  # inside the class `list` is the verb
@@ -101,4 +102,6 @@ def _token(row: Row) -> Token:
     values = fields_in_utc(TOKEN, row)
     text = values.pop("user_text")
     values["user_id"] = values["user_id"] if text is None else text
-    return Token(**(values | {"kind": TokenKind(values["kind"]), "scopes": _scopes.decode(values["scopes"])}))
+    # A scope of a later version, which may run beside this one, grants nothing here.
+    scopes = tuple(scope for scope in map(SCOPES.get, _words.decode(values["scopes"])) if scope is not None)
+    return Token(**(values | {"kind": TokenKind(values["kind"]), "scopes": scopes}))
