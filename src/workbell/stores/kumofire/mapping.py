@@ -20,7 +20,7 @@ from workbell.model.run import Attempt, AttemptStatus, Lane, Options, Run, Statu
 from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
 from workbell.model.schedule import CatchUp, Overlap, Schedule, ScheduleKind, ScheduleOptions
 from workbell.model.state import Retention
-from workbell.stores.kumofire.tables import KumofireJob, KumofireRun, KumofireSchedule
+from workbell.stores.kumofire.tables import KumofireJob, KumofireRun, KumofireSchedule, write_time
 from workbell.timing import Timing, read_timing
 from workbell.timing.interval import Interval, read_span
 
@@ -150,6 +150,8 @@ def take_run(row: KumofireRun, into: Into) -> TakenRun:
         status = Status(row.status)
     except ValueError:
         raise CannotTake(f"its status {row.status[:40]!r} is unknown") from None
+    if not status.final and row.lease_until is not None and row.lease_until > write_time(into.now):  # texts, as there
+        raise CannotTake("a consumer of Kumofire has locked it since the import began; stop that, and import again")
     if status is Status.SCHEDULED and row.next_run_at is None:
         raise CannotTake("it is scheduled without a next_run_at, so that it was never to run there")
     notes: list[str] = []

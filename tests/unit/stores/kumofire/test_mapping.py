@@ -169,3 +169,33 @@ def test_ids_that_are_no_uuids_are_always_the_same() -> None:
 
 def test_for_ever_can_be_shown_in_every_zone() -> None:
     assert (FOREVER + timedelta(hours=15)).year == FOREVER.year
+
+
+@pytest.mark.parametrize("status", ["scheduled", "queued", "running"])
+def test_a_run_that_was_locked_since_the_import_began_is_left_out(status: str) -> None:
+    """A consumer that was started meanwhile works on it; an old lock, or that of one that has ended, says nothing."""
+
+    def row(status: str, until: timedelta) -> KumofireRun:
+        at = write_time(NOW - timedelta(hours=1))
+        return KumofireRun(
+            id="7b0f4a52-3c8e-4f5e-9c39-1f1f3a6b2c10",
+            job_name="mail",
+            status=status,
+            dedupe_key=None,
+            payload=None,
+            attempt=0,
+            max_attempts=3,
+            next_run_at=at,
+            created_at=at,
+            updated_at=None,
+            started_at=None,
+            finished_at=None,
+            last_error=None,
+            job_schedule_id=None,
+            lease_until=write_time(NOW + until),
+        )
+
+    with pytest.raises(CannotTake, match="a consumer of Kumofire has locked it"):
+        take_run(row(status, timedelta(seconds=30)), INTO)
+    assert take_run(row(status, timedelta(seconds=-1)), INTO).run.status in (Status.QUEUED, Status.SCHEDULED)
+    assert take_run(row("succeeded", timedelta(seconds=30)), INTO).run.status is Status.SUCCEEDED
