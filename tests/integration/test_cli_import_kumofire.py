@@ -72,6 +72,16 @@ def test_definitions_are_jobs(folder: Folder, database: Path, sql_store: Store, 
     assert (mail.source, report.source) == ("code", "api")
 
 
+def test_workers_hear_of_definitions_that_an_import_left_untold(
+    folder: Folder, database: Path, sql_store: Store, sql_store_url: str
+) -> None:
+    """On D1 they are written in several batches, and the version number with the last: it may have died before."""
+    take(folder, sql_store_url)
+    before = sql_store.jobs.version()
+    take(folder, sql_store_url)
+    assert sql_store.jobs.version() != before
+
+
 def test_a_definition_is_served_by_who_has_its_handler(folder: Folder, sql_store_url: str) -> None:
     rows = [definition("mail"), definition("report", handler="make-report", payload_template='{"copies": 2}')]
     rows.append(run(8, "queued", job_name="report", payload='{"a": 1}'))

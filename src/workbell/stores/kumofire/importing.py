@@ -120,10 +120,11 @@ class _Import:
         self._keys: dict[str, str] = {}  # and the run that holds it
 
     def jobs(self, taken: Sequence[TakenJob]) -> None:
-        new = [one.job for one in taken if one.job.name not in self._jobs]
-        self._report.there[JOBS] += len(taken) - len(new)
-        self._load(StorePage(jobs=new))
-        self._report.imported[JOBS] += len(new)
+        """All, also those that are there and stay: with them goes the version number that workers read."""
+        new = sum(one.job.name not in self._jobs for one in taken)
+        self._report.there[JOBS] += len(taken) - new
+        self._load(StorePage(jobs=[one.job for one in taken]))
+        self._report.imported[JOBS] += new
 
     def schedules(self, taken: Sequence[TakenSchedule]) -> None:
         names = [one.schedule.name for one in taken]
