@@ -88,7 +88,7 @@ def test_runs_jobs_and_queues(log: Log, folder: Folder, bell: Workbell) -> None:
     assert log.leaves("jobs.put", "jobs", "put", "tidy-eu", "--handler", "tidy") == "tidy-eu"
     assert log.leaves("jobs.disable", "jobs", "disable", "tidy-eu") == "tidy-eu"
     assert log.leaves("jobs.enable", "jobs", "enable", "tidy-eu") == "tidy-eu"
-    assert log.leaves("jobs.delete", "jobs", "delete", "tidy-eu", "--yes") == "tidy-eu"
+    assert log.leaves("jobs.delete", "jobs", "remove", "tidy-eu", "--yes") == "tidy-eu"
     assert log.leaves("queues.pause", "queues", "pause", "mail") == "mail"
     assert log.leaves("queues.resume", "queues", "resume", "mail") == "mail"
     assert {"runs", "jobs", "queues"} & {group for group, _ in left(log)} == set()

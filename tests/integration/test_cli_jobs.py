@@ -213,7 +213,7 @@ def test_a_paused_job_is_marked(project: Folder) -> None:
 class TestDefinitions:
     """D2: jobs as data, by hand."""
 
-    PUT = ("jobs", "put", "hello-eu", "--handler", "hello", "--payload", '{"name": "Europe"}')
+    PUT = ("jobs", "put", "hello-eu", "--handler", "hello", "--template", '{"name": "Europe"}')
 
     def test_the_life_of_one(self, project: Folder) -> None:
         made = project.call(*self.PUT, "--queue", "eu", "--attempts", "5", "--timeout", "30s", "--json")
@@ -234,9 +234,9 @@ class TestDefinitions:
         assert_refused(project.call("jobs", "run", "hello-eu"), 1, "hello-eu: it is disabled")
         assert "hello-eu disabled" in project.call("jobs", "list").out
         assert project.call("jobs", "enable", "hello-eu").out == "hello-eu is enabled: it runs the code of hello.\n"
-        assert project.call("jobs", "delete", "hello-eu", typed="n\n").code == 130
-        assert project.call("jobs", "delete", "hello-eu", "--yes").out == "hello-eu is deleted.\n"
-        assert_refused(project.call("jobs", "delete", "hello-eu", "--yes"), 4, "There is no job 'hello-eu'")
+        assert project.call("jobs", "remove", "hello-eu", typed="n\n").code == 130
+        assert project.call("jobs", "remove", "hello-eu", "--yes").out == "hello-eu is removed.\n"
+        assert_refused(project.call("jobs", "remove", "hello-eu", "--yes"), 4, "There is no job 'hello-eu'")
         actions = [entry["action"] for entry in project.ask("audit")]
         assert [action for action in actions if action.startswith("jobs.")] == [
             "jobs.delete",
@@ -256,9 +256,9 @@ class TestDefinitions:
 
     def test_what_is_refused(self, project: Folder) -> None:
         assert_refused(project.call("jobs", "put", "hello", "--handler", "fail"), 1, "job hello: code declares a job")
-        wrong = project.call("jobs", "put", "hello-eu", "--handler", "hello", "--payload", '{"colour": 1}')
+        wrong = project.call("jobs", "put", "hello-eu", "--handler", "hello", "--template", '{"colour": 1}')
         assert_refused(wrong, 1, "its handler has no argument 'colour'; the arguments are name")
         assert_refused(project.call("jobs", "disable", "hello"), 1, "code declares it", "`workbell jobs pause hello`")
         project.call(*self.PUT)
         project.call("schedules", "add", "nightly", "--job", "hello-eu", "--cron", "0 3 * * *")
-        assert_refused(project.call("jobs", "delete", "hello-eu", "--yes"), 1, "schedule nightly would still start it")
+        assert_refused(project.call("jobs", "remove", "hello-eu", "--yes"), 1, "schedule nightly would still start it")

@@ -24,7 +24,7 @@ COMMANDS = {
     "agent": "Work here for a server on another machine, over HTTP: take the runs that target this agent.",
     "agents": "Pair, see, label, switch off and remove the agents on other machines.",
     "check": "List every problem of every job file, and of the app.",
-    "jobs": "See the jobs, run one now, pause one; make, change and delete jobs that are data.",
+    "jobs": "See the jobs, run one now, pause one; make, change and remove jobs that are data.",
     "runs": "See, watch, cancel and repeat runs, read their logs, and ask why one does not run.",
     "queues": "See the queues, and pause and resume them.",
     "schedules": "List, add, change, preview, run, pause and remove schedules, and show the outcomes of their ticks.",

@@ -234,7 +234,7 @@ class Jobs:
         if is_code or self._workers_with(name):
             raise JobExists(
                 f"job {name}: code declares a job of this name; choose another. If that code is gone for good, delete "
-                f"what is left of it first: `workbell jobs delete {name}`."
+                f"what is left of it first: `workbell jobs remove {name}`."
             )
         users = [job.name for job in self._runtime.store.jobs.list(self._runtime.tenant) if job.handler == name]
         if users:

@@ -12,10 +12,10 @@ COMMANDS = {
     ),
     "show": Lazy("workbell.cli.jobs.list_and_show:show_job", "Show all details of a job."),
     "run": Lazy("workbell.cli.jobs.run:run_job", "Run a job now, as soon as a worker is free."),
-    "put": Lazy("workbell.cli.jobs.put:put", "Make or replace a job that runs another job's code."),
-    "enable": Lazy("workbell.cli.jobs.enable_and_delete:enable", "Let a definition take runs again."),
-    "disable": Lazy("workbell.cli.jobs.enable_and_delete:disable", "Take no new runs of a definition."),
-    "delete": Lazy("workbell.cli.jobs.enable_and_delete:delete", "Delete a definition; its runs stay."),
+    "put": Lazy("workbell.cli.jobs.put:put", "Make or replace a definition: a job that runs another job's code."),
+    "enable": Lazy("workbell.cli.jobs.enable_and_remove:enable", "Let a definition take runs again."),
+    "disable": Lazy("workbell.cli.jobs.enable_and_remove:disable", "Take no new runs of a definition."),
+    "remove": Lazy("workbell.cli.jobs.enable_and_remove:remove", "Remove a definition; its runs stay."),
     "pause": Lazy("workbell.cli.jobs.pause:pause", "Start no more runs of a job until it is resumed."),
     "resume": Lazy("workbell.cli.jobs.pause:resume", "Let the runs of a paused job start again."),
     "runs": Lazy("workbell.cli.jobs.runs:runs_of_job", "List the last runs of a job that ended."),
@@ -25,7 +25,7 @@ COMMANDS = {
 @click.group(
     cls=LazyGroup,
     lazy=COMMANDS,
-    help="See the jobs, run one now, pause one; make, change and delete jobs that are data.\n\n"
+    help="See the jobs, run one now, pause one; make, change and remove jobs that are data.\n\n"
     "A definition is a job made by `put`: a name, a payload template and options for the code of another job.",
 )
 def jobs() -> None: ...

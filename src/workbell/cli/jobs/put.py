@@ -26,7 +26,7 @@ from workbell.runs.jobs import JobOptions
 )
 @click.argument("name")
 @click.option("--handler", metavar="JOB", required=True, help="The job whose code runs.")
-@click.option("--payload", type=JSON, metavar="JSON", help="The template that the input of each run is merged onto.")
+@click.option("--template", type=JSON, metavar="JSON", help="The payload template: each run's input is merged onto it.")
 @click.option("--description", metavar="TEXT", help="What it is for.")
 @click.option("--enabled/--disabled", default=None, help="Whether it takes runs. Otherwise: as it is, or enabled.")
 @click.option("--concurrency", type=click.IntRange(1), help="How many of its runs may be running at once.")
@@ -44,7 +44,7 @@ from workbell.runs.jobs import JobOptions
 def put(
     name: str,
     handler: str,
-    payload: dict[str, Any] | None,
+    template: dict[str, Any] | None,
     enabled: bool | None,
     app: str | None,
     url: str | None,
@@ -58,7 +58,7 @@ def put(
         options["retry"] = changed_retry(retry, DEFAULT)
     with opened_here(open_project(app=app, url=url, tenant=tenant), url, create=True) as here:
         bell = here.bell
-        job = bell.jobs.put(name, handler=handler, payload=payload, enabled=enabled, **cast(JobOptions, options))
+        job = bell.jobs.put(name, handler=handler, payload=template, enabled=enabled, **cast(JobOptions, options))
         note(bell, "jobs.put", name, detail={"handler": handler})
         missing = unserved(bell.store.workers.list(), job.queue, name, bell.store.clock.now(), job)
         known = find_job(here, name)

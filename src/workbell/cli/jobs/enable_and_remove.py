@@ -1,4 +1,4 @@
-"""`workbell jobs enable`, `disable` and `delete`."""
+"""`workbell jobs enable`, `disable` and `remove`."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ def disable(name: str, app: str | None, url: str | None, tenant: str | None, as_
         click.echo(f"{name} is disabled; `workbell jobs enable {name}` lets it go on.")
 
 
-@click.command(help="Delete a definition; its runs stay. Refused while a schedule or a trigger names it.")
+@click.command(help="Remove a definition; its runs stay. Refused while a schedule or a trigger names it.")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @store_options
 @tenant_option
 @json_option
-def delete(name: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
+def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         job = bell.jobs.get(name)
         if not yes:
-            click.confirm(f"Delete the job {name}?", abort=True, err=True)
+            click.confirm(f"Remove the job {name}?", abort=True, err=True)
         bell.jobs.delete(name)
         note(bell, "jobs.delete", name, detail={"handler": job.handler})
     if as_json:
-        print_json({"id": job.id, "name": name, "deleted": True})
+        print_json({"id": job.id, "name": name, "removed": True})
     else:
-        click.echo(f"{name} is deleted.")
+        click.echo(f"{name} is removed.")
