@@ -477,7 +477,7 @@ class TestSeenByOthers:
         monkeypatch.setattr(definitions, "CACHED_FOR", 0.0)  # the second is over
         assert web.enqueue("email-eu", {"to": "a"}).input["region"] == "at"
         monkeypatch.setattr(definitions, "CACHED_FOR", 60.0)
-        monkeypatch.setattr(web.store.jobs, "version", None)
+        monkeypatch.setattr(web.store.definitions, "version", None)
         monkeypatch.setattr(web.store.jobs, "find", None)
         assert web.enqueue("email-eu", {"to": "a"}).input["region"] == "at"
         web.runtime.close()
@@ -494,7 +494,7 @@ class TestSeenByOthers:
     def test_code_of_this_process_reads_no_definitions(
         self, bell: Workbell, email: Any, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(store.jobs, "version", None)
+        monkeypatch.setattr(store.definitions, "version", None)
         email.enqueue(to="a")
         bell.enqueue("email", {"to": "a"})
         assert len(take(bell)) == 2
@@ -534,7 +534,7 @@ def test_many_that_put_and_delete_at_once(bell: Workbell) -> None:
         thread.join(60)
     assert wrong == []
     made = bell.jobs.put("email-eu", handler="email", payload={"region": "last"})
-    assert bell.store.jobs.definitions() == [made]
+    assert bell.store.definitions.list() == [made]
     assert bell.enqueue("email-eu", {"to": "a"}).input == {"to": "a", "region": "last"}
 
 

@@ -115,8 +115,8 @@ def test_a_worker_asks_for_definitions_only_about_jobs_it_does_not_know(
 
         bell.store.check()
         asked: list[int] = []
-        real = bell.store.jobs.version
-        monkeypatch.setattr(bell.store.jobs, "version", lambda: (asked.append(1), real())[1])
+        real = bell.store.definitions.version
+        monkeypatch.setattr(bell.store.definitions, "version", lambda: (asked.append(1), real())[1])
         takes, limited = serves(bell.registry, ["default"]), limits(bell.registry)
         own, foreign = Lane("default", "default", "email"), Lane("default", "default", "strange")
         assert takes(own)
@@ -176,18 +176,18 @@ async def test_definitions_that_cannot_be_read_after_a_claim_cost_no_run(
 
         bell.jobs.put("email-eu", handler="email")
         runs = [bell.enqueue("email", {"to": "a"}), bell.enqueue("email-eu", {"to": "b"})]
-        claim, version, failed = bell.store.runs.claim, bell.store.jobs.version, threading.Event()
+        claim, version, failed = bell.store.runs.claim, bell.store.definitions.version, threading.Event()
 
         def claim_then_lose(*words: object, **more: object) -> list[Run]:
             found = claim(*words, **more)  # type: ignore[arg-type]
             if any(run.job == "email-eu" for run in found) and not failed.is_set():
                 bell.runtime.definitions.forget()  # as if the claim had taken a second
-                monkeypatch.setattr(bell.store.jobs, "version", unavailable)
+                monkeypatch.setattr(bell.store.definitions, "version", unavailable)
             return found
 
         def unavailable() -> int:
             failed.set()
-            monkeypatch.setattr(bell.store.jobs, "version", version)
+            monkeypatch.setattr(bell.store.definitions, "version", version)
             raise StoreUnavailable("the store cannot be reached")
 
         monkeypatch.setattr(bell.store.runs, "claim", claim_then_lose)

@@ -87,12 +87,12 @@ async def test_lost_updates(api: Api) -> None:
     await api.operator.ask("DELETE", "/jobs/send-eu", 204, match=new)
 
 
-@pytest.mark.parametrize("verb", ["write_definition", "delete"])
+@pytest.mark.parametrize("verb", ["write", "delete"])
 async def test_what_somebody_changed_meanwhile_stays(api: Api, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
     """The store compares the version as it writes."""
     await api.operator.ask("PUT", "/jobs/send-eu", 200, EU)
     old = await api.operator.etag("/jobs/send-eu")
-    part = api.bell.store.jobs
+    part = api.bell.store.definitions
     real = getattr(part, verb)
 
     def late(*args: Any) -> bool:
@@ -123,7 +123,7 @@ async def test_what_somebody_changed_meanwhile_stays(api: Api, monkeypatch: pyte
 async def test_what_is_refused(api: Api, name: str, body: dict[str, Any], status: int, error: str) -> None:
     answer = await api.operator.ask("PUT", f"/jobs/{name}", status, body)
     assert answer["type"].endswith(f":{error}")
-    assert api.bell.store.jobs.definitions() == []
+    assert api.bell.store.definitions.list() == []
 
 
 async def test_one_that_a_schedule_names_stays(api: Api) -> None:

@@ -77,9 +77,9 @@ def test_workers_hear_of_definitions_that_an_import_left_untold(
 ) -> None:
     """On D1 they are written in several batches, and the version number with the last: it may have died before."""
     take(folder, sql_store_url)
-    before = sql_store.jobs.version()
+    before = sql_store.definitions.version()
     take(folder, sql_store_url)
-    assert sql_store.jobs.version() != before
+    assert sql_store.definitions.version() != before
 
 
 def test_a_definition_is_served_by_who_has_its_handler(folder: Folder, sql_store_url: str) -> None:

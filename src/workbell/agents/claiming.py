@@ -22,7 +22,7 @@ WIDER = 20  # times as many, if none of them has something to take
 
 
 class AgentJob(NamedTuple):
-    """What a job says about its runs with agents."""
+    """Settings of a job for its runs with agents."""
 
     handler: str  # the job whose code runs: itself, or that of a definition
     retry: Retry | None = None

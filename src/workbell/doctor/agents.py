@@ -31,7 +31,7 @@ def _unserved(store: Store, agents: Sequence[Agent], lanes: Sequence[Counts]) ->
         if counts.queued and not counts.paused and counts.lane.target is not None:
             queued[counts.lane.tenant, counts.lane.target, counts.lane.job] += counts.queued
     unserved = []
-    handlers = {(job.tenant, job.name): job.handler for job in store.jobs.definitions()} if queued else {}
+    handlers = {(job.tenant, job.name): job.handler for job in store.definitions.list()} if queued else {}
     for (tenant, target, job), count in queued.most_common():
         meant = [agent for agent in agents if agent.tenant == tenant and target in agent.targets]
         reason = out_of_reach(meant, target, handlers.get((tenant, job), job), now)

@@ -58,7 +58,7 @@ def unserved_findings(store: Store, workers: Sequence[Worker], lanes: Sequence[C
         if counts.queued and not counts.paused and counts.lane.target is None:
             queued[counts.lane.tenant, counts.lane.queue, counts.lane.job] += counts.queued
     listed = []
-    defined = {(job.tenant, job.name): job for job in store.jobs.definitions()} if queued else {}
+    defined = {(job.tenant, job.name): job for job in store.definitions.list()} if queued else {}
     for (tenant, queue, job), count in queued.most_common():
         reason = unserved(workers, queue, job, now, defined.get((tenant, job)))
         if reason is not None:
@@ -71,7 +71,7 @@ def definition_findings(store: Store, workers: Sequence[Worker]) -> Iterator[Fin
     """Definitions whose handler nobody has declared, here or in the store: a misspelt name, or code still to come."""
     now = store.clock.now()
     served = {job for worker in workers if worker.is_alive(now) for job in worker.jobs}
-    for job in [job for job in store.jobs.definitions() if job.handler not in served][:MOST]:
+    for job in [job for job in store.definitions.list() if job.handler not in served][:MOST]:
         code = store.jobs.find(job.tenant, job.handler)
         if code is not None and not code.is_definition:
             continue

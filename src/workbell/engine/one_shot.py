@@ -95,7 +95,7 @@ class OneShot:
         sure = sure_after(settings.lease_span)
         done = DueRound(runtime, settings, announce, sure).take(store.clock.now(), limit)
         if self._queue is not None:
-            sent += self._queue.announce(store.runs.queued_before(store.clock.now() - SEND_AGAIN, limit))
+            sent += self._queue.announce(store.runs.pending(queued_before=store.clock.now() - SEND_AGAIN, limit=limit))
         return msgspec.structs.replace(done, removed=self._clean(), sent=sent)
 
     async def adispatch(self, *, limit: int = LIMIT) -> Dispatched:

@@ -35,7 +35,7 @@ class UnservedRuns:
             lane for lane in set(self._waiting()) if unserved(workers, lane.queue, lane.job, now, None) is not None
         ]
         missing: dict[Lane, str] = {}
-        defined = {(job.tenant, job.name): job for job in self._store.jobs.definitions()} if unknown else {}
+        defined = {(job.tenant, job.name): job for job in self._store.definitions.list()} if unknown else {}
         for lane in unknown:
             definition = defined.get((lane.tenant, lane.job))
             reason = unserved(workers, lane.queue, lane.job, now, definition)

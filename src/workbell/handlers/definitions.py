@@ -69,9 +69,9 @@ class Definitions:
             if self._is_fresh(store):  # another thread has just read them
                 return self._known
             moment = store.clock.monotonic()
-            version = store.jobs.version()
+            version = store.definitions.version()
             if version != self._version or store is not self._read_from:
-                self._known = {(job.tenant, job.name): job for job in store.jobs.definitions()}
+                self._known = {(job.tenant, job.name): job for job in store.definitions.list()}
                 self._version = version
             self._read_from, self._checked_at = store, moment
             return self._known

@@ -207,7 +207,7 @@ class Jobs:
                 raise _changed(name)
             if not old.is_definition:
                 self._check_gone(name)
-            if store.jobs.delete(old):
+            if store.definitions.delete(old):
                 self._runtime.definitions.forget()
                 return
             self._check_unused(name)
@@ -217,7 +217,7 @@ class Jobs:
 
     def _write(self, job: Job, expected: int | None) -> bool:
         runtime = self._runtime
-        written = runtime.store.jobs.write_definition(job, expected)
+        written = runtime.store.definitions.write(job, expected)
         runtime.definitions.forget()
         if written:  # runs of it may be waiting
             runtime.store.wake()

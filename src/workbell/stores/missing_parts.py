@@ -33,6 +33,7 @@ FEATURES: Mapping[str, str] = {
     "agents": "agents",
     "answers": "requests with an Idempotency-Key",
     "audit": "the audit log",
+    "definitions": "jobs as data",
     "events": "events",
     "export": "copying",
     "limits": "limits",
@@ -50,6 +51,7 @@ FEATURES: Mapping[str, str] = {
 }
 ANSWERS: Mapping[str, Mapping[str, Answer]] = {
     "agents": {"list": _none},
+    "definitions": {"list": _none, "version": int},
     "events": {"waiting": _none},
     "limits": {"uses": lambda limits: {limit.id: UNUSED for limit in limits}},
     "logs": {"add": len},

@@ -30,6 +30,7 @@ from workbell.stores.access.audit import AuditLog
 from workbell.stores.access.tenants import StoredTenants
 from workbell.stores.access.tokens import StoredTokens
 from workbell.stores.agents.agents import StoredAgents
+from workbell.stores.jobs.definitions import StoredDefinitions
 from workbell.stores.logs.logs import Logs
 from workbell.stores.notifications.notifications import StoredNotifications
 from workbell.stores.pauses.pauses import StoredPauses
@@ -224,15 +225,19 @@ class RunsPort(Protocol):
         """The ended attempts of a run, stored apart from it, oldest first."""
 
     def pending(
-        self, *, tenant: str | None = None, tag: str | None = None, accepted: bool = False
+        self,
+        *,
+        tenant: str | None = None,
+        tag: str | None = None,
+        accepted: bool = False,
+        queued_before: datetime | None = None,
+        limit: int | None = None,
     ) -> builtins.list[Run]:
-        """Runs not started yet: of a tag, or all that belong to a server process (`accepted_by`)."""
+        """Runs not started yet: of a tag, or all that belong to a server process (`accepted_by`); or with a time,
+        those queued since before it, for workers (no target), in lanes that are not paused.
 
-    def queued_before(self, time: datetime, limit: int) -> builtins.list[Run]:
-        """Runs that have been queued since before a time, for workers (no target), in lanes that are not paused.
-
-        Without those of disabled definitions. Of more than `limit` any: the same ones must not be in the way of the
-        others each time.
+        Of the latter there are up to `limit`, without those of disabled definitions. Of more it is any: the same ones
+        must not be in the way of the others each time.
         """
 
     def held_by(self, worker: str) -> builtins.list[Run]:
@@ -297,18 +302,6 @@ class JobsPort(Protocol):
 
     def list(self, tenant: str) -> builtins.list[Job]:
         """The jobs of a tenant, by name: those of code, and definitions."""
-
-    def write_definition(self, job: Job, expected: int | None) -> bool:
-        """A new definition (`expected` is none) if its name is free, or a change if it still has this version."""
-
-    def delete(self, job: Job) -> bool:
-        """Remove a job if it still has this version, unless a schedule or trigger names it."""
-
-    def definitions(self) -> builtins.list[Job]:
-        """The definitions of all tenants, without the jobs of code."""
-
-    def version(self) -> int:
-        """A number that changes with every definition: whoever caches them reads this alone."""
 
 
 class EventsPort(Protocol):
@@ -458,6 +451,8 @@ class Store(CoreStore, Protocol):
 
     @property
     def subscribers(self) -> Subscribers: ...
+    @property
+    def definitions(self) -> StoredDefinitions: ...
 
     @property
     def logs(self) -> Logs: ...

@@ -15,6 +15,7 @@ from workbell.stores.access.tokens import StoredTokens
 from workbell.stores.agents.agents import StoredAgents
 from workbell.stores.database import Database
 from workbell.stores.events.events import StoredEvents
+from workbell.stores.jobs.definitions import StoredDefinitions
 from workbell.stores.jobs.jobs import StoredJobs
 from workbell.stores.keyed_writes import LockWaits
 from workbell.stores.limits.limits import LimitedClaims
@@ -54,6 +55,7 @@ class SqlStore:
         self.events = StoredEvents(database, self.lanes, making, self._waits)
         self.jobs = StoredJobs(database)
         self.subscribers = Subscribers(database)
+        self.definitions = StoredDefinitions(database)
         self.logs = Logs(database)
         self.workers = StoredWorkers(database)
         self.services = Services(database)

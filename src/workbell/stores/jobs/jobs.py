@@ -1,7 +1,4 @@
-"""Jobs in the store: those that code declares, and definitions, which are data.
-
-Every change raises a version number, in the same transaction: a process that caches definitions reads that alone.
-"""
+"""Jobs in the store: those that code declares, and definitions, which are data and written by `definitions.py`."""
 
 from __future__ import annotations
 
@@ -38,51 +35,29 @@ class StoredJobs:
     def put(self, jobs: Sequence[Job]) -> None:
         """Make jobs of code known, or change what is known of them; the id and the time of making stay."""
         if jobs:
-            self._database.write([*(Statement("put_job", _values(job)) for job in jobs), RAISE])
-
-    def write_definition(self, job: Job, expected: int | None) -> bool:
-        """A new definition (`expected` is none) if its name is free, or a change if it still has this version."""
-        if expected is None:
-            change = Statement("add_definition", _values(job))
-        else:
-            change = Statement("update_definition", _values(job) | {"expected": expected, "version": expected + 1})
-        return bool(self._database.write([change, RAISE])[0])
-
-    def delete(self, job: Job) -> bool:
-        """Remove a job if it still has this version, unless a schedule or trigger names it."""
-        key = {"id": job.id, "expected": job.version, "source": job.source, "tenant": job.tenant, "name": job.name}
-        gone = Statement("delete_job", key)
-        return bool(self._database.write([gone, RAISE])[0])
-
-    def definitions(self) -> Listed:
-        """The definitions of all tenants, without the jobs of code."""
-        return [_job(row) for row in read_rows(self._database, "definitions")]
-
-    def version(self) -> int:
-        """The version number, which changes with every write."""
-        return int(read_rows(self._database, "definitions_version")[0][0])
+            self._database.write([*(Statement("put_job", job_values(job)) for job in jobs), RAISE])
 
     def find(self, tenant: str, name: str) -> Job | None:
         found = read_rows(self._database, "find_job", tenant=tenant, name=name)
-        return _job(found[0]) if found else None
+        return job_from_row(found[0]) if found else None
 
     def list(self, tenant: str) -> Listed:
         """The jobs of a tenant, by name: those of code, and definitions."""
-        return [_job(row) for row in read_rows(self._database, "list_jobs", tenant=tenant)]
+        return [job_from_row(row) for row in read_rows(self._database, "list_jobs", tenant=tenant)]
 
     def export(self) -> Iterator[Listed]:
         """All jobs, in pages, by id."""
         after = FIRST_ID
-        while page := [_job(row) for row in read_rows(self._database, "export_jobs", after=after, limit=PAGE)]:
+        while page := [job_from_row(row) for row in read_rows(self._database, "export_jobs", after=after, limit=PAGE)]:
             yield page
             after = page[-1].id
 
     def loading(self, jobs: Sequence[Job]) -> Batch:
         """The statements that take over jobs of another store."""
-        return [*(Statement("load_job", _values(job)) for job in jobs), RAISE] if jobs else []
+        return [*(Statement("load_job", job_values(job)) for job in jobs), RAISE] if jobs else []
 
 
-def _values(job: Job) -> dict[str, Any]:
+def job_values(job: Job) -> dict[str, Any]:
     retry = None if job.retry is None else msgspec.json.encode(job.retry).decode()
     said = msgspec.structs.replace(job.options, priority=None)  # it has a column of its own
     return msgspec.structs.asdict(job) | {"retry": retry, "priority": job.priority, "options": to_text(said)}
@@ -99,7 +74,7 @@ def _policy(text: str) -> Retry | None:
             return None
 
 
-def _job(row: Row) -> Job:
+def job_from_row(row: Row) -> Job:
     values = fields_in_utc(JOB, row)
     retry = None if values["retry"] is None else _policy(values["retry"])
     values |= {"enabled": bool(values["enabled"]), "processor": bool(values["processor"])}

@@ -274,22 +274,23 @@ class MemoryRuns:
         return [*self._state.attempts.get(run_id, ())]
 
     def pending(
-        self, *, tenant: str | None = None, tag: str | None = None, accepted: bool = False
+        self,
+        *,
+        tenant: str | None = None,
+        tag: str | None = None,
+        accepted: bool = False,
+        queued_before: datetime | None = None,
+        limit: int | None = None,
     ) -> builtins.list[Run]:
+        if queued_before is not None:
+            waiting = self._in(Status.QUEUED)
+            able = [run for run in waiting if run.updated_at < queued_before and run.lane.target is None]
+            return able if limit is None else sample(able, min(limit, len(able)))
         return [
             run
             for run in self._in(*PENDING)
             if tenant in (None, run.tenant) and (run.accepted_by is not None if accepted else run.tag == tag)
         ]
-
-    def queued_before(self, time: datetime, limit: int) -> builtins.list[Run]:
-        disabled = {key for key, job in self._state.jobs.items() if job.is_definition and not job.enabled}
-        waiting = [
-            run
-            for run in self._in(Status.QUEUED)
-            if run.updated_at < time and run.lane.target is None and (run.tenant, run.job) not in disabled
-        ]
-        return sample(waiting, min(limit, len(waiting)))
 
     def held_by(self, worker: str) -> builtins.list[Run]:
         return [run for run in self._in(Status.RUNNING) if run.worker == worker]

@@ -34,7 +34,6 @@ class State:
         self.schedules: dict[str, Schedule] = {}
         self.ticks: dict[tuple[str, datetime], Tick] = {}
         self.jobs: dict[tuple[str, str], Job] = {}
-        self.definitions = 0  # their version number
 
     @contextmanager
     def writing(self) -> Iterator[list[Pair]]:

@@ -163,13 +163,18 @@ class StoredRuns:
         return [rows.attempt_from(row) for row in read_rows(self._database, "attempts", id=run_id)]
 
     def pending(
-        self, *, tenant: str | None = None, tag: str | None = None, accepted: bool = False
+        self,
+        *,
+        tenant: str | None = None,
+        tag: str | None = None,
+        accepted: bool = False,
+        queued_before: datetime | None = None,
+        limit: int | None = None,
     ) -> builtins.list[Run]:
+        if queued_before is not None:
+            return self._lanes.query("queued_before", time=queued_before, limit=limit)
         found = self._lanes.query("pending_accepted") if accepted else self._lanes.query("pending_of_tag", tag=tag)
         return [run for run in found if tenant is None or run.tenant == tenant]
-
-    def queued_before(self, time: datetime, limit: int) -> builtins.list[Run]:
-        return self._lanes.query("queued_before", time=time, limit=limit)
 
     def held_by(self, worker: str) -> builtins.list[Run]:
         return self._lanes.query("held_by", worker=worker)

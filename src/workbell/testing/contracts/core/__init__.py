@@ -6,7 +6,6 @@ Subclass `CoreContract` and supply a fixture `store` that gives an empty store, 
 from workbell.testing.contracts.core.adding import AddingContract
 from workbell.testing.contracts.core.claiming import ClaimingContract
 from workbell.testing.contracts.core.deduplicating import DeduplicatingContract
-from workbell.testing.contracts.core.defining import DefiningContract
 from workbell.testing.contracts.core.leasing import LeasingContract
 from workbell.testing.contracts.core.limiting import LimitingContract
 from workbell.testing.contracts.core.moving import MovingContract
@@ -19,7 +18,6 @@ from workbell.testing.contracts.core.texts import TextsContract
 class CoreContract(
     AddingContract,
     DeduplicatingContract,
-    DefiningContract,
     ClaimingContract,
     LeasingContract,
     LimitingContract,

@@ -44,9 +44,9 @@ class ReadingContract:
         old, other, _young, _delayed, _aimed = add(
             store, request(), request(tenant="b"), request(at=5), request(delay=1), request(target="agent/x")
         )
-        assert sorted(ids(store.runs.queued_before(after(5), 10))) == sorted([old.id, other.id])
-        assert len(store.runs.queued_before(after(5), 1)) == 1
-        assert store.runs.queued_before(after(0), 10) == []
+        assert sorted(ids(store.runs.pending(queued_before=after(5), limit=10))) == sorted([old.id, other.id])
+        assert len(store.runs.pending(queued_before=after(5), limit=1)) == 1
+        assert store.runs.pending(queued_before=after(0), limit=10) == []
 
     def test_jobs_are_kept_by_name(self, store: CoreStore) -> None:
         """D2, C1."""

@@ -7,6 +7,7 @@ from workbell.testing.contracts.parts.access import AccessContract
 from workbell.testing.contracts.parts.agents import AgentsContract
 from workbell.testing.contracts.parts.charts import ChartsContract
 from workbell.testing.contracts.parts.copying import CopyingContract
+from workbell.testing.contracts.parts.defining import DefiningContract
 from workbell.testing.contracts.parts.events import EventsContract
 from workbell.testing.contracts.parts.fanning import FanningContract
 from workbell.testing.contracts.parts.lanes import LanesContract
@@ -23,6 +24,7 @@ class PartsContract(
     LanesContract,
     SearchingContract,
     ChartsContract,
+    DefiningContract,
     EventsContract,
     FanningContract,
     SubscribingContract,

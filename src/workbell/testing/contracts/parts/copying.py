@@ -20,13 +20,13 @@ from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
 from workbell.stores.notifications.notifications import ReadMark
 from workbell.stores.port import Store
 from workbell.stores.store_page import StorePage
-from workbell.testing.contracts.core.defining import definition
 from workbell.testing.contracts.core.reading import job
 from workbell.testing.contracts.core.scheduling import FULL, fire, schedule, stored
 from workbell.testing.contracts.core.scheduling import tick as tick_of
 from workbell.testing.contracts.making import KEEP, START, add, after, claim, held, ids, request
 from workbell.testing.contracts.parts.access import entry, full_entry, full_token, tenant, token
 from workbell.testing.contracts.parts.agents import agent, full_agent
+from workbell.testing.contracts.parts.defining import definition
 from workbell.testing.contracts.parts.events import emitted, fact, settle
 from workbell.testing.contracts.parts.fanning import fanned, run_ids
 from workbell.testing.contracts.parts.people import message
@@ -156,11 +156,11 @@ class CopyingContract:
     def test_definitions_come_along_with_their_ids(self, store: Store, other: Store) -> None:
         """D2, F7: and whoever has cached those of the other store reads again."""
         made = definition(options=RunDefaults(tag="t"), version=4)
-        other.jobs.write_definition(made, None)
-        before = store.jobs.version()
+        other.definitions.write(made, None)
+        before = store.definitions.version()
         take_over(store, other.export())
-        assert store.jobs.definitions() == [made]
-        assert store.jobs.version() != before
+        assert store.definitions.list() == [made]
+        assert store.definitions.version() != before
 
     def test_loading_twice_changes_nothing(self, store: Store, other: Store) -> None:
         fill(other)
