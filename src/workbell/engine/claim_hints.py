@@ -11,7 +11,7 @@ from workbell.queues.port import Permit
 
 
 class ReceivedHints(NamedTuple):
-    """What came since the last claim. A hint stands for anything: what it is about must be read."""
+    """Hints and permits since the last claim. A hint stands for anything: what it is about must be read."""
 
     hinted: bool
     permits: Sequence[Permit]

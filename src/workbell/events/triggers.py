@@ -252,7 +252,7 @@ class Triggers:
         return sorted(here | {job.name for job in stored if takes_event(self._code_of(job))})
 
     def _code_of(self, job: Job | None) -> JobFunction[Any, Any] | Job | None:
-        """What is known of the code of a stored job: of a definition, that of its handler."""
+        """The code of a stored job as far as it is known: of a definition, that of its handler."""
         if job is None or not job.is_definition:
             return job
         runtime = self._runtime

@@ -131,7 +131,7 @@ class HandedRuns(Shown):
 
 
 class TakeBody(AgentBody):
-    """Who takes a run, and for how long."""
+    """Take of one run by its id: by which session, and for how long."""
 
     session: Session | None = Field(None, description=SESSION)
     lease: Lease | None = Field(None, description="Seconds within which it will send a heartbeat.")

@@ -20,7 +20,7 @@ class DispatchBody(RequestBody):
 
 
 class DispatchedShown(Shown):
-    """What a round of dispatch did, in numbers."""
+    """Counts of a round of dispatch."""
 
     fired: int = Field(description="Schedules of which ticks were due.")
     fanned_out: int = Field(description="Events that were given to their triggers and endpoints.")
@@ -44,7 +44,7 @@ class ConsumeBody(RequestBody):
 
 
 class ConsumedRunShown(Shown):
-    """What became of one run."""
+    """Answer for one run of a round."""
 
     run: str = Field(examples=[RUN_ID])
     answer: Answer = Field(description="`done` and `ignored`: acknowledge the message. `retry`: deliver it again.")
@@ -54,6 +54,6 @@ class ConsumedRunShown(Shown):
 
 
 class ConsumedShown(Shown):
-    """What became of the runs, in the order in which they were named or claimed."""
+    """Answers for the runs of a round, in the order in which they were named or claimed."""
 
     results: list[ConsumedRunShown]
