@@ -17,9 +17,8 @@ const worker = `${hostname()}/${process.pid}/${randomUUID()}`; // new with every
 const lease = Number(LEASE) * 1000;
 const RETRY = { attempts: 3, delay: 1, factor: 2, cap: 60, jitter: 0.1, give_up_on: [], only_on: [] };
 const DAYS = { succeeded: 7, failed: 30, canceled: 30 }; // that a run is kept
-const RUN = `id lane status rank scheduled_for created_at updated_at attempt failures losses crashes alone token lease_until
-  worker cancel_requested started_at input options tag key user_id schedule event retry_of rescheduled_from accepted_by
-  expires_at progress error reason suspect`.split(/\s+/);
+const STARTED = `id lane rank scheduled_for created_at attempt failures losses crashes alone token cancel_requested input options
+  tag key user_id schedule event retry_of rescheduled_from accepted_by expires_at progress error reason suspect`.split(/\s+/);
 const lanes = new Map(); // by id: what a survey said of it
 let set, ahead = 0, stopping = false;
 
@@ -63,13 +62,13 @@ async function claim() {
     lanes.set(lane, { tenant, job, retry, timeout });
     const term = { worker, now: whole(time), lease_until: whole(time + lease * 1000) };
     const [[row]] = await batch(["claim", { lane: whole(lane), rank: whole(rank), quota: whole(1), ...term, from_status: "queued", to_status: "running" }]);
-    if (row) return held(row);
+    if (row) return held(row, time + lease * 1000);
   }
 }
 
-const held = (row) => {
-  const run = Object.fromEntries(RUN.map((name, place) => [name, row[place]]));
-  return { ...lanes.get(run.lane), ...run, options: JSON.parse(run.options ?? "{}") };
+const held = (row, until) => {
+  const run = Object.fromEntries(STARTED.map((name, place) => [name, row[place]]));
+  return { ...lanes.get(run.lane), ...run, until, options: JSON.parse(run.options ?? "{}") };
 };
 
 // Execute, and renew meanwhile
@@ -78,7 +77,6 @@ async function execute(run) {
   if (run.suspect) await batch(["mark_alone", { id: run.id, token: whole(run.token), yes: whole(1) }]);
   const stop = new AbortController();
   const started = now();
-  run.until = Number(run.lease_until);
   const renewing = setInterval(() => renew(run, stop), Math.min(lease / 5, 1000));
   const timeout = run.options.timeout ?? run.timeout;
   const late = timeout ? setTimeout(() => stop.abort("timeout"), timeout * 1000) : undefined;

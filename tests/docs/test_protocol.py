@@ -16,7 +16,7 @@ from workbell.model.state import FINISHED, MOVES, diagram
 from workbell.queues import message
 from workbell.stores.d1.query_set import answerings, parameters
 from workbell.stores.migrate import NEWEST
-from workbell.stores.rows import LIVE
+from workbell.stores.rows import LIVE, STARTED
 from workbell.stores.runs.moving import ATTEMPT, KEY, MOVED, REPORT
 from workbell.stores.runs.runs import LEASED
 from workbell.timing import jitter
@@ -107,7 +107,8 @@ def test_the_queries_of_a_consumer_are_those_of_the_bridge() -> None:
         found = answerings()[query.strip("`")]
         named = re.findall(r"(?:^|[,;] )`(\w+)`", values)
         assert sorted(named) == sorted(parameters(found.sql)), query
-        columns = LIVE if answer.startswith("a live run") else re.findall(r"`(\w+)`", answer)
+        of_runs = {"a live run": LIVE, "a started run": STARTED}
+        columns = of_runs.get(answer.partition(";")[0]) or re.findall(r"`(\w+)`", answer)
         assert tuple(columns) == found.columns[: len(columns)], query
         assert bool(columns) == bool(found.columns), query
 

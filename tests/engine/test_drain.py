@@ -11,10 +11,10 @@ import pytest
 
 from tests.support.bench import Bench
 from tests.support.fresh_store import fresh_store
+from tests.support.prefetching import hold_ahead
 from tests.support.waiting import until
 from workbell import Status, Workbell, WorkerNotFound
 from workbell.claims.claiming import FairClaims
-from workbell.engine.consume import Consume
 from workbell.engine.duty import Waker
 from workbell.engine.held_runs import HeldRuns
 from workbell.engine.worker_registration import DRAIN_PACE, GAP, WorkerRegistration
@@ -47,7 +47,7 @@ async def test_it_ends_what_it_runs_and_begins_nothing(bell: Workbell, monkeypat
         begun.append(number)
         await gate.wait()
 
-    monkeypatch.setattr(Consume, "_ahead", lambda _self: 5)  # one slot, and more in hand than it can execute
+    hold_ahead(monkeypatch, 5)  # one slot, and more in hand than it can execute
     runs = bell.enqueue_many(work.request(number=number) for number in range(6))
     async with bell.running(concurrency=1):
         await asyncio.to_thread(until, lambda: len(bell.runs(status="running")) == 6, "all to be claimed")
@@ -110,17 +110,17 @@ def test_it_learns_of_it_as_it_is_seen(
     assert not taken(drained)
     clock.advance(BEAT / 2)
     register.step(clock.now())
-    assert (taken(drained), held.is_drained()) == (True, True)
+    assert (taken(drained), held.drained) == (True, True)
     clocked.store.workers.remove([worker.id])  # forgotten by the others, and back as it was
     clock.advance(BEAT)
     register.step(clock.now())
     (back,) = clocked.store.workers.list()
-    assert (held.is_drained(), back.drained_at) == (True, clock.now() - timedelta(seconds=2 * BEAT))
+    assert (held.drained, back.drained_at) == (True, clock.now() - timedelta(seconds=2 * BEAT))
     assert back.drain_seen_at == clock.now() - timedelta(seconds=BEAT)
     clocked.store.workers.resume(worker.id)
     clock.advance(BEAT)
     register.step(clock.now())
-    assert (taken(drained), held.is_drained()) == (True, False)
+    assert (taken(drained), held.drained) == (True, False)
 
 
 def test_after_a_hint_it_looks_and_says_that_it_obeys(
@@ -133,7 +133,7 @@ def test_after_a_hint_it_looks_and_says_that_it_obeys(
     assert register.step(clock.now()) == pytest.approx(GAP)
     clock.advance(GAP)
     register.step(clock.now())
-    assert held.is_drained()
+    assert held.drained
     (found,) = clocked.store.workers.list()
     assert (found.seen_at, found.drain_seen_at) == (worker.seen_at, clock.now())
     assert register.hint(), "the next one counts again"
@@ -152,7 +152,7 @@ def test_it_says_so_only_when_nothing_can_begin(
 
     clocked.store.workers.drain(worker.id, clock.now())
     assert look() is None
-    assert held.is_drained()
+    assert held.drained
     held.claiming = False
     assert register.step(clock.now()) > DRAIN_PACE
     assert clocked.store.workers.list()[0].drain_seen_at == clock.now()
@@ -161,7 +161,7 @@ def test_it_says_so_only_when_nothing_can_begin(
     assert look() == clock.now()
     clocked.store.workers.resume(worker.id)
     assert look() is None
-    assert not held.is_drained()
+    assert not held.drained
 
 
 @pytest.mark.parametrize("moment", ["claim", "mark_alone"])

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.bench import Bench
 from workbell import Retry, Run, Status, StoreError, StoreUnavailable
-from workbell.engine import consume as consume_module
+from workbell.engine import prefetch
 from workbell.model.run_defaults import RESCHEDULES
 from workbell.model.state import Transition
 from workbell.runs import runtime
@@ -203,7 +203,7 @@ class TestPrefetch:
             bench.finish.step(bench.clock.now())
             held += bench.claim()
         assert 50 <= len(held) <= 150
-        assert len(held) <= consume_module.MOST_AHEAD + 10
+        assert len(held) <= prefetch.MOST_AHEAD + 10
 
 
 class TestReschedules:

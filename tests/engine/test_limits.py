@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from tests.support.fresh_store import fresh_store
+from tests.support.prefetching import hold_ahead
 from tests.support.waiting import until
 from tests.unit.makers import worker_of
 from workbell import Context, Status, Workbell
 from workbell.claims.claiming import Claimant, FairClaims
-from workbell.engine.consume import Consume, limits
+from workbell.engine.consume import limits
 from workbell.engine.hand_back import HandBack
 from workbell.engine.held_runs import HeldRuns
 from workbell.engine.work import Work
@@ -104,7 +105,9 @@ async def test_a_rate_spreads_the_starts(store_url: str) -> None:
     assert all(later - first >= timedelta(seconds=1) for first, later in zip(claims, claims[4:], strict=False))
 
 
-async def test_a_pause_holds_what_was_claimed_and_has_not_begun(bell: Workbell) -> None:
+async def test_a_pause_holds_what_was_claimed_and_has_not_begun(
+    bell: Workbell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One slot, and a worker that holds more than it can execute: what waits in its hands goes back."""
     begun: list[int] = []
     gate = asyncio.Event()
@@ -114,21 +117,17 @@ async def test_a_pause_holds_what_was_claimed_and_has_not_begun(bell: Workbell) 
         begun.append(number)
         await gate.wait()
 
-    ahead = Consume._ahead
-    Consume._ahead = lambda self: 5  # type: ignore[method-assign]
-    try:
-        runs = bell.enqueue_many(work.request(number=number) for number in range(6))
-        async with bell.running(concurrency=1):
-            await asyncio.to_thread(until, lambda: len(bell.runs(status="running")) == 6, "all to be claimed")
-            await bell.apause(job="work")
-            await asyncio.to_thread(until, lambda: len(bell.runs(status="queued")) == 5, "five to be handed back")
-            assert (len(begun), [run.attempt for run in bell.runs(status="queued")]) == (1, [0] * 5)
-            gate.set()
-            assert (await bell.await_(runs[begun[0]].id, timeout=60)).status is Status.SUCCEEDED
-            await bell.aresume(job="work")
-            ended = [await bell.await_(run.id, timeout=60) for run in runs]
-    finally:
-        Consume._ahead = ahead  # type: ignore[method-assign]
+    hold_ahead(monkeypatch, 5)
+    runs = bell.enqueue_many(work.request(number=number) for number in range(6))
+    async with bell.running(concurrency=1):
+        await asyncio.to_thread(until, lambda: len(bell.runs(status="running")) == 6, "all to be claimed")
+        await bell.apause(job="work")
+        await asyncio.to_thread(until, lambda: len(bell.runs(status="queued")) == 5, "five to be handed back")
+        assert (len(begun), [run.attempt for run in bell.runs(status="queued")]) == (1, [0] * 5)
+        gate.set()
+        assert (await bell.await_(runs[begun[0]].id, timeout=60)).status is Status.SUCCEEDED
+        await bell.aresume(job="work")
+        ended = [await bell.await_(run.id, timeout=60) for run in runs]
     assert {(run.status, run.attempt) for run in ended} == {(Status.SUCCEEDED, 1)}
     assert sorted(begun) == list(range(6))
 

@@ -14,6 +14,7 @@ from workbell.claims.claiming import Claimant, FairClaims
 from workbell.engine.clean_history import remove
 from workbell.engine.consume import Consume, serves
 from workbell.engine.dispatch import Dispatch
+from workbell.engine.duty import Waker
 from workbell.engine.execute import call_async, call_plain
 from workbell.engine.finish import Finish
 from workbell.engine.held_runs import HeldRuns
@@ -35,8 +36,8 @@ LEASE = timedelta(seconds=30)
 class RecordedRuns(HeldRuns):
     """Held runs that remember what was removed."""
 
-    def __init__(self, clock: Clock) -> None:
-        super().__init__(clock)
+    def __init__(self, clock: Clock, wakers: Sequence[Waker] = ()) -> None:
+        super().__init__(clock, wakers)
         self.all_booked: list[Work] = []
         self.all_dropped: list[Work] = []
 
@@ -72,7 +73,8 @@ class Bench:
         self.written: list[Pair] = []
         publisher = WithoutStarts(lambda: self.store, self.publisher.events, self.bell.host.bus, sinks=[self])
         self.booking = Booking(lambda: self.store, publisher, self.keep)
-        self.held = RecordedRuns(self.clock)
+        self.claims_waker = Waker()
+        self.held = RecordedRuns(self.clock, [self.claims_waker])
         self.reports = ProgressAndLogs(self.store, self.clock)
         self.finish = Finish(self.store, self.booking, self.held, self.reports, randomness=Random(1))
         self.consume = Consume(

@@ -14,6 +14,7 @@ from workbell.engine.duty import Waker
 from workbell.engine.finish import Finish
 from workbell.engine.hand_back import paused
 from workbell.engine.held_runs import HeldRuns
+from workbell.engine.prefetch import AHEAD_SECONDS, Prefetch
 from workbell.engine.work import Work
 from workbell.handlers.definitions import Definitions
 from workbell.handlers.job_function import JobFunction
@@ -28,8 +29,6 @@ from workbell.stores.port import Held, Store
 
 log = logging.getLogger("workbell.engine")
 
-MOST_AHEAD = 1000  # runs claimed beyond those executing, at most
-AHEAD_SECONDS = 0.1  # no more than what will be executed in this time
 MOST_UNBOOKED = 4000
 
 
@@ -84,15 +83,13 @@ class Consume:
         self._apart = apart  # suspects get a process of their own; else they wait until all slots are empty
         self._suspects: deque[Work] = deque()
         self._alone: Work | None = None  # the suspect that is being executed
-        self._rate = 0.0  # runs a second that end here
-        self._removed = 0
-        self._measured_at = self._clock.monotonic()
+        self._prefetch = Prefetch(concurrency, self._clock.monotonic())
 
     @property
     def room(self) -> int:
         """How many slots are free for runs that are not claimed or permitted yet."""
         free = self._concurrency - len(self._held) + self._finish.size - self._hints.pending
-        return 0 if self._held.is_drained() else max(free, 0)
+        return 0 if self._held.drained else max(free, 0)
 
     def step(self, now: datetime) -> float | None:
         self._held.claiming = True  # before reading whether we are drained
@@ -104,7 +101,7 @@ class Consume:
     def _step(self, now: datetime) -> float | None:
         if self._held.unsure:
             self._release_strays(now)
-        if self._held.is_drained():
+        if self._held.drained:
             self._release_suspects(list(self._suspects))
             return None  # woken when it may go on; what else has not begun is handed back
         if self._alone is not None and self._held.has(self._alone):
@@ -114,12 +111,14 @@ class Consume:
         unbooked = self._finish.size
         if unbooked >= MOST_UNBOOKED:
             return None  # woken when some are booked
-        ahead = self._ahead()
-        executing = len(self._held.by_id) - unbooked
-        want = self._concurrency + ahead - executing
-        if want <= 0 or (ahead and want < ahead // 2):
-            return None  # a worthwhile batch later is better than a trickle now; every booking wakes us
         moment = self._clock.monotonic()  # before the claim: a lease is not longer than that
+        idle = not self._held.by_id and moment - self._held.removed_at > AHEAD_SECONDS
+        refill_at = self._prefetch.plan(self._held.removed + unbooked, moment, idle=idle)
+        self._held.refill_at = refill_at  # before counting: an outcome that comes later wakes us
+        executing = len(self._held.by_id) - unbooked
+        if executing > refill_at:
+            return None
+        want = self._concurrency + self._prefetch.ahead - executing
         received = NOTHING if self._permits is None else self._hints.take()
         if self._permits is not None and not self._is_due(received, moment):
             return self._poll_at - moment
@@ -128,7 +127,7 @@ class Consume:
         # then as many as the slots will execute in `AHEAD_SECONDS`.
         slots = free = self._concurrency - executing
         if moment - self._held.removed_at <= AHEAD_SECONDS:
-            slots = max(slots, min(ahead, self._concurrency))
+            slots = max(slots, min(self._prefetch.ahead, self._concurrency))
         # With more free slots than permits nobody waits because of these runs: no choice must be made.
         named = received.runs if 0 < len(received.permits) < free and not self._backlog else []
         find = self._registry.find
@@ -163,7 +162,7 @@ class Consume:
             wait = self._until_free(now, moment)
             self._poll_at = moment + wait
             return wait
-        if self._held.is_drained():  # meanwhile
+        if self._held.drained:  # meanwhile
             self._held.unsure = True  # given back as strays, none of which has begun
             return 0
         if log.isEnabledFor(logging.DEBUG):
@@ -189,17 +188,6 @@ class Consume:
         self._executors.put(works)
         publisher.started(runs)
 
-    def _ahead(self) -> int:
-        """How many runs to hold beyond those executing: as many as end in a tenth of a second, measured."""
-        now = self._clock.monotonic()
-        passed = now - self._measured_at
-        if passed >= 0.02:
-            removed = self._held.removed
-            self._rate = 0.5 * self._rate + 0.5 * (removed - self._removed) / passed
-            self._removed = removed
-            self._measured_at = now
-        return min(MOST_AHEAD, int(self._rate * AHEAD_SECONDS))
-
     def _until_free(self, now: datetime, moment: float) -> float:
         """Nothing to claim: until the next poll, or until a rate lets the next run start, or definitions are read that
         were read before this claim: a hint about a new one would be lost."""
@@ -218,7 +206,7 @@ class Consume:
             self._release_suspects([work])
             return 0
         marked = self._store.runs.mark_alone(work.held)
-        if marked and self._held.is_drained():  # meanwhile
+        if marked and self._held.drained:  # meanwhile
             return 0  # it is given back
         self._suspects.popleft()
         if not marked:  # its lease is lost

@@ -149,7 +149,7 @@ class ConsumeRound:
             for thread in threads:
                 thread.start()
             held.wait_until(
-                lambda: self._stopped or self._claims.over or (held.is_drained() and not held), end - clock.monotonic()
+                lambda: self._stopped or self._claims.over or (held.drained and not held), end - clock.monotonic()
             )
             half.finish_work(0.0)
         finally:

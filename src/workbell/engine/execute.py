@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any
 
 from workbell.engine.progress_and_logs import ProgressAndLogs
 from workbell.engine.work import Work
@@ -56,19 +55,12 @@ class Contexts:
         return self._services[tenant]
 
 
-def arguments(work: Work) -> dict[str, Any] | Raised:
-    """Input in the types of the handler; checked again, because the code may have changed since the enqueue."""
-    try:
-        return work.job.signature.decode(work.run.input_text)
-    except Exception as error:  # noqa: BLE001  types of the application's own can raise anything
-        return Raised(error, "payload")
-
-
 def call_plain(work: Work, context: Context | None) -> Outcome:
     """Call a plain function, in the thread this runs in. The context may be None if the function takes none."""
-    given = arguments(work)
-    if isinstance(given, Raised):
-        return given
+    try:  # checked again, because the code may have changed since the enqueue
+        given = work.job.signature.decode(work.run.input_text)
+    except Exception as error:  # noqa: BLE001  types of the application's own can raise anything
+        return Raised(error, "payload")
     function = work.job.function
     here = current_run.set(work.run)
     try:
@@ -85,9 +77,10 @@ def call_plain(work: Work, context: Context | None) -> Outcome:
 
 async def call_async(work: Work, context: Context | None) -> Outcome:
     """Await an async function, in the task this runs in."""
-    given = arguments(work)
-    if isinstance(given, Raised):
-        return given
+    try:  # checked again, because the code may have changed since the enqueue
+        given = work.job.signature.decode(work.run.input_text)
+    except Exception as error:  # noqa: BLE001  types of the application's own can raise anything
+        return Raised(error, "payload")
     function = work.job.function
     limit = work.timeout
     here = current_run.set(work.run)

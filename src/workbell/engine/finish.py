@@ -76,9 +76,11 @@ class Finish:
                 return
             work.settled = True
             self._waiting.append((work, transition))
-            first = len(self._waiting) == 1
-        if first:  # else a wake-up is on its way already
+            size = len(self._waiting)
+        if size == 1:  # else a wake-up is on its way already
             self.waker.wake()
+        if len(self._held.by_id) - size <= self._held.refill_at:  # claims need not wait for the booking
+            self._held.refill()
 
     @property
     def size(self) -> int:
@@ -91,7 +93,8 @@ class Finish:
             return None
         if len(batch) > 1:
             batch = _one_for_each_run(batch)
-        self._reports.settle(work.held for work, _ in batch)
+        if not self._reports.resting:
+            self._reports.settle(work.held for work, _ in batch)
         written = self._booking.book([(work.run, transition) for work, transition in batch])
         with self._lock:
             del self._waiting[: len(batch)]

@@ -51,7 +51,7 @@ class HandBack:
         return self._pace
 
     def _rule(self) -> Callable[[Work], bool]:
-        if self._held.is_drained():
+        if self._held.drained:
             return lambda _work: True
         is_paused, moment = paused(self._store), self._store.clock.monotonic()
         return lambda work: is_paused(work.run.lane) or moment - work.claimed > LONGEST_WAIT

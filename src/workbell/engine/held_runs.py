@@ -34,9 +34,10 @@ class HeldRuns:
         self.booked = 0  # works whose outcomes were written, in all
         self.removed = 0  # the same with those that were dropped
         self.removed_at = clock.monotonic()
+        self.refill_at = -1  # so few works without an outcome wake the claims
         self.unsure = False  # the store may say that we hold what we do not
         self._dropped: set[Held] = set()  # what we have begun, and let go of unbooked
-        self._drained = False  # by an operator: nothing more may begin here
+        self.drained = False  # by an operator: nothing more may begin here
         self.claiming = False  # a claim is under way, which may not know of a drain yet
 
     def __len__(self) -> int:
@@ -88,10 +89,15 @@ class HeldRuns:
                 self._journal.wipe(work)
         self.removed += len(works)
         self.removed_at = self._clock.monotonic()
-        for waker in self._wakers:
-            waker.wake()
+        self.refill()
         with self._changed:
             self._changed.notify_all()
+
+    def refill(self) -> None:
+        """Wake those who fill the slots."""
+        self.refill_at = -1  # once is enough
+        for waker in self._wakers:
+            waker.wake()
 
     def take_dropped(self) -> set[Held]:
         """Leases dropped since the last call; later ones are for the next call."""
@@ -107,13 +113,10 @@ class HeldRuns:
 
     def drain(self, drained: bool) -> None:
         """An operator drains this worker, or lets it go on."""
-        self._drained = drained
+        self.drained = drained
         for waker in self._on_drain:
             waker.wake()
         self.notify()
-
-    def is_drained(self) -> bool:
-        return self._drained
 
     def is_quiet(self) -> bool:
         """Whether nothing of ours will begin. Once that is so of a drained worker, it stays so.

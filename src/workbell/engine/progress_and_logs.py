@@ -52,7 +52,7 @@ class ProgressAndLogs:
         self._writing = threading.Lock()
         self._lines: list[tuple[int, LogLine]] = []
         self._progress: dict[Held, _Progress] = {}
-        self._resting = True
+        self.resting = True  # nothing waits to be written
         self.left_out = 0
 
     # From handlers
@@ -82,8 +82,8 @@ class ProgressAndLogs:
 
     def _stir(self) -> None:
         """Wake the duty, unless its next step is due soon anyway."""
-        if self._resting:
-            self._resting = False
+        if self.resting:
+            self.resting = False
             self.waker.wake()
 
     # Writing
@@ -97,7 +97,7 @@ class ProgressAndLogs:
                 del self._progress[held]
             due = [(held, progress) for held, progress in self._progress.items() if progress.text is not None]
             if not self._progress and not self._lines:
-                self._resting = True
+                self.resting = True
                 return None
         for held, progress in due:
             if progress.due <= moment:

@@ -165,8 +165,9 @@ class Signature:
                 return {}
             text = "{}"
         checked = self._check(text)
-        given = {name: getattr(checked, name) for name in self._names}
-        values = {name: value for name, value in given.items() if value is not msgspec.UNSET}
+        values = msgspec.structs.asdict(checked)
+        if self._defaults:
+            values = {name: value for name, value in values.items() if value is not msgspec.UNSET}
         if self._open:
             extra = msgspec.json.decode(text)
             values |= {name: value for name, value in extra.items() if name not in values}

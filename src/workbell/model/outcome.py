@@ -115,10 +115,10 @@ def decide(
     randomness: Random,
 ) -> Transition:
     """The one transition that an outcome leads to."""
-    keep = state.retention_of(run, keep)
+    keep = keep if run.options_text is None else state.retention_of(run, keep)
     match outcome:
-        case Returned(result):
-            return state.succeed(run, now, result=result, keep=keep.succeeded, started_at=started_at)
+        case Returned():
+            return state.succeed(run, now, result=outcome.result, keep=keep.succeeded, started_at=started_at)
         case EndedOutcome(reason):
             return state.cancel(run, now, reason=reason, keep=keep.other, started_at=started_at)
         case Later(wait, reason):

@@ -234,7 +234,40 @@ def start(run: Run, now: datetime, *, worker: str, lease_until: datetime) -> Tra
 def succeed(
     run: Run, now: datetime, *, result: str | None, keep: timedelta, started_at: datetime | None = None
 ) -> Transition:
-    return _move(Move.SUCCEED, run, Status.SUCCEEDED, now, result=result, keep=keep, started_at=started_at)
+    """Written out, because most runs end like this: by `_move` it takes twice as long."""
+    if run.status is not Status.RUNNING:
+        _check(Move.SUCCEED, run, Status.SUCCEEDED)
+    return Transition(
+        Move.SUCCEED,
+        run.id,
+        run.status,
+        run.token,
+        Status.SUCCEEDED,
+        run.scheduled_for,
+        now,
+        run.attempt,
+        run.failures,
+        run.losses,
+        run.crashes,
+        run.alone,
+        run.worker,
+        None,
+        run.started_at if started_at is None else started_at,
+        None,
+        None,
+        run.token,
+        False,
+        now,
+        result,
+        now + keep,
+        False,
+        None,
+        (),
+        (),
+        run.lane.tenant,
+        run.key_text,
+        run.schedule,
+    )
 
 
 def retry(

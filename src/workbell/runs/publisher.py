@@ -57,7 +57,7 @@ class RunPublisher:
         self.events = events or EventPublishing()
         self.bus = bus or Bus()
         self.tallies = tallies or Tallies(store)
-        self._sinks: Sequence[Sink] = (self.tallies, *sinks, self.bus)
+        self._sinks: Sequence[Sink] = (self.tallies, *sinks)
         self._hint = hint
         self._lost: set[str] = set()  # workers whose loss the listeners here know of, with the runs they held
 
@@ -87,7 +87,7 @@ class RunPublisher:
         """
         if not pairs:
             return
-        for sink in self._sinks:
+        for sink in (*self._sinks, self.bus) if self.bus.wanted else self._sinks:
             try:
                 sink.moved(pairs)
             except Exception:

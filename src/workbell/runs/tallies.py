@@ -54,7 +54,8 @@ class Sums:
         minute = now.replace(second=0, microsecond=0)
         cells = self._minutes.get(minute, {})
         for run, change in ends:
-            word, started_at = WORDS.get(change.move), change.called_at
+            word = WORDS.get(change.move)
+            started_at = change.started_at if change.ended is None else change.ended.started_at
             if word is None:
                 if change.status is not Status.FAILED:
                     continue

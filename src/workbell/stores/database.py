@@ -18,7 +18,7 @@ from workbell.model.state import Transition
 
 if TYPE_CHECKING:
     from workbell.stores.callers import AsyncCaller, Caller
-    from workbell.stores.port import StoreWatch
+    from workbell.stores.port import LeaseTerms, StoreWatch
 
 Row = Sequence[Any]
 
@@ -80,6 +80,9 @@ class Dialect(Protocol):
 
     def make_run(self, row: Row, lanes: Mapping[int, Lane]) -> Run:
         """A run of a row with its columns; times in such rows are as the engine has them."""
+
+    def make_started(self, row: Row, lanes: Mapping[int, Lane], terms: LeaseTerms) -> Run:
+        """A run that was just started on these terms, of a row of the answer of its claim."""
 
     def finish(self, ending: Sequence[Transition], *, whole: bool) -> list[Statement]:
         """Transitions that end runs; `whole`: all of them, or nothing of the batch. The answers begin with ids."""

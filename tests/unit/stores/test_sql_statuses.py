@@ -166,6 +166,8 @@ def guards(scope: Scope, column: str, engine: str, within: bool = False) -> list
     aliases = [alias for alias, table in scope.tables.items() if table == RUNS]
     written = {"", *(aliases[:1] if scope.verb in ("UPDATE", "DELETE") else aliases)}
     for part in scope.conjuncts():
+        if counts and column in pairs_of(part, written):
+            found.append(Guard(frozenset(), "pairs"))
         if len(part) < 3 or not isinstance(part[0], str) or part[1] not in ("=", "IN"):
             continue
         alias, _, word = part[0].rpartition(".")
@@ -185,6 +187,17 @@ def guards(scope: Scope, column: str, engine: str, within: bool = False) -> list
         for source in scope.read_from():
             found += guards(source, column, engine, within=True)
     return found
+
+
+def pairs_of(part: Nodes, written: set[str]) -> set[str]:
+    """The columns of `CASE WHEN (a.id, a.token) IN (SELECT …) THEN true ELSE false END`: both are as the batch says."""
+    if part[:2] != ["CASE", "WHEN"] or part[5:] != ["THEN", "true", "ELSE", "false", "END"]:
+        return set()
+    columns, verb, chosen = part[2:5]
+    if verb != "IN" or not isinstance(columns, list) or not isinstance(chosen, list) or chosen[0] != "SELECT":
+        return set()
+    named = [str(node).rpartition(".") for node in columns if node != ","]
+    return {word for alias, _, word in named if alias in written}
 
 
 def guards_of_all(chosen: list[Scope], column: str, engine: str) -> list[Guard]:
@@ -416,7 +429,21 @@ BOTH_FAULTS = [
     ("held_by", "SELECT {live}", "DELETE", wrong_writes, "not listed in MOVED_BY or WRITTEN_IN"),
     ("find_lanes", "SELECT", "INSERT INTO workbell_runs SELECT", wrong_writes, "not listed in MAKING"),
 ]
+PAIRS = "(run.id, run.token) IN (SELECT run_id, expected_token FROM new)"
 FAULTS = [Fault(engine, *fault) for fault in BOTH_FAULTS for engine in ENGINES] + [
+    Fault("postgres", "finish_well", " AND run.status = :from_status", "", wrong_writes, "no guard on the status"),
+    Fault(
+        "postgres",
+        "finish_well",
+        PAIRS,
+        "run.id IN (SELECT run_id FROM new)",
+        wrong_writes,
+        "without a guard on its token",
+    ),
+    Fault(
+        "postgres", "finish_well", PAIRS, PAIRS.replace("run.", "new."), wrong_writes, "without a guard on its token"
+    ),
+    Fault("postgres", "finish_well", "ELSE false END", "ELSE true END", wrong_writes, "without a guard on its token"),
     Fault("sqlite", "finish", "run.status = (value ->> 1) AND ", "", wrong_writes, "no guard on the status"),
     Fault("sqlite", "finish", " AND run.token = (value ->> 2)", "", wrong_writes, "without a guard on its token"),
     Fault("sqlite", "finish", "value ->> 3, value", "run.status, value", wrong_writes, "comes from run.status"),

@@ -286,3 +286,14 @@ def test_every_statement_of_an_emit_is_in_the_files(engine: str) -> None:
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])
 def test_the_columns_of_every_query_are_filled_in(engine: str) -> None:
     assert [name for name, text in queries(engine).items() if re.search(r"\{\w+\}", fill_columns(text))] == []
+
+
+def test_a_claim_on_a_file_takes_the_runs_that_it_answers() -> None:
+    """Its answer is read before it: both must choose the same runs, in the same order."""
+    texts = queries("sqlite")
+
+    def choice(name: str) -> str:
+        start = texts[name].index("WHERE q.status")
+        return " ".join(texts[name][start : texts[name].index(":quota", start)].split())
+
+    assert choice("claim") == choice("claimable")

@@ -23,11 +23,11 @@ from workbell.errors import InvalidOption
 from workbell.model.run import NewRun, Status
 from workbell.model.state import MOVES, Move
 from workbell.settings import safe_url
-from workbell.stores.rows import LIVE, NEW, new_values, to_micros
+from workbell.stores.rows import NEW, STARTED, new_values, to_micros
 
 BATCH = 1000
 LEASE = timedelta(seconds=30)
-ID, TOKEN = LIVE.index("id"), LIVE.index("token")
+ID, TOKEN = STARTED.index("id"), STARTED.index("token")
 START = MOVES[Move.START]
 
 

@@ -61,13 +61,13 @@ class LimitedClaims:
 
     def claim(
         self, picks: Sequence[Pick], limit: int, limits: LimitsOfLanes, terms: LeaseTerms, claiming: Claiming
-    ) -> list[Row]:
-        """The rows of runs that were started. Lanes without a limit never wait for one."""
+    ) -> tuple[list[Row], LeaseTerms]:
+        """The rows of runs that were started, and on which terms. Lanes without a limit never wait for one."""
         concerned = {pick.lane_id: limits.get(pick.lane_id, ()) for pick in picks}
         terms = self._moved(terms)
         if _can_guess(picks, limit, concerned):
             with suppress(Conflict):
-                return self._take(picks, limit, _guess(picks, concerned), terms, claiming)
+                return self._take(picks, limit, _guess(picks, concerned), terms, claiming), terms
         pauses = iter(AGAIN)
         probing = False
         while True:
@@ -79,11 +79,11 @@ class LimitedClaims:
             else:
                 is_over = bool(found) or len(seen.limits) == len(concerned)  # no limit is locked by others
             if is_over:
-                return found
+                return found, terms
             pause = next(pauses, None)
             if pause is None:
                 free = [pick for pick in picks if not concerned[pick.lane_id]]
-                return self._start(claiming(free, limit, terms)) if free else []
+                return self._start(claiming(free, limit, terms)) if free else [], terms
             time.sleep(pause)
             terms = self._moved(terms)
             probing = not self._database.dialect.one_writer

@@ -12,7 +12,7 @@ from workbell.stores.postgres import fields
 from workbell.stores.postgres.arrays import array_text
 from workbell.stores.queries import psycopg_parameters, queries
 from workbell.stores.reports.filters import AMONG_LANES, OF_LANES
-from workbell.stores.rows import fill_columns, run_with_times
+from workbell.stores.rows import ENDED_WELL, SUCCEED, fill_columns, run_with_times, split_ends, started_with_times
 
 QUERIES = {name: psycopg_parameters(fill_columns(text)) for name, text in queries("postgres").items()}
 
@@ -35,10 +35,18 @@ class PostgresDialect:
         return statement._replace(values=bind_values(statement.values))
 
     make_run = staticmethod(run_with_times)
+    make_started = staticmethod(started_with_times)
 
     def finish(self, ending: Sequence[Transition], *, whole: bool) -> list[Statement]:
-        rows = Rows(FINISHED, [[getattr(change, name) for name in FINISHED] for change in ending])
-        return [Statement("finish", {"rows": rows}, exactly=len(ending) if whole else None)]
+        well, others = split_ends(ending)
+        batch = []
+        if well:
+            values = SUCCEED | {"rows": Rows(ENDED_WELL, well)}
+            batch.append(Statement("finish_well", values, exactly=len(well) if whole else None))
+        if others:
+            rows = Rows(FINISHED, [[getattr(change, name) for name in FINISHED] for change in others])
+            batch.append(Statement("finish", {"rows": rows}, exactly=len(others) if whole else None))
+        return batch
 
     def field_condition(self, field: FieldFilter, letter: str) -> tuple[str, dict[str, Any]]:
         return fields.condition_on(field, letter)

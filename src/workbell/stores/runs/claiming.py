@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from workbell.model.state import MOVES, Move
 from workbell.stores.database import Batch, Database, Dialect, Row, Statement
 from workbell.stores.port import LeaseTerms, Pick
+from workbell.stores.rows import STARTED
 
-LANE, RANK = 1, 3  # indexes in the row of a run
+LANE, RANK = STARTED.index("lane"), STARTED.index("rank")
 _RULE = MOVES[Move.START]
 START = {"from_status": _RULE.sources[0].value, "to_status": _RULE.targets[0].value}
 

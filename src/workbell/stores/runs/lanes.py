@@ -16,7 +16,7 @@ import msgspec
 
 from workbell.model.run import Lane, NewRun, Run
 from workbell.stores.database import Batch, Database, Row, Statement, read_rows, write_rows
-from workbell.stores.port import Head
+from workbell.stores.port import Head, LeaseTerms
 
 MOST_KEYED = 20_000  # lanes with a key in the cache
 TRUSTED_SECONDS = 3600.0  # a lane with a key surely exists for so long after we wrote it
@@ -94,9 +94,7 @@ class Lanes:
 
     def make_runs(self, rows: Sequence[Row]) -> list[Run]:
         """Runs of rows with their columns."""
-        lanes: Mapping[int, Lane] = self.known
-        if any(row[1] not in lanes for row in rows):
-            lanes = self.find({row[1] for row in rows})
+        lanes = self.find({row[1] for row in rows})
         make = self._database.dialect.make_run
         return [make(row, lanes) for row in rows]
 
@@ -104,9 +102,11 @@ class Lanes:
         """The runs that a query answers."""
         return self.make_runs(read_rows(self._database, query, **values))
 
-    def make_claimed(self, rows: Sequence[Row]) -> list[Run]:
-        """Runs in the order to be worked on. Made after the commit, when no lock is held."""
-        return sorted(self.make_runs(rows), key=IN_ORDER)
+    def make_started(self, rows: Sequence[Row], terms: LeaseTerms) -> list[Run]:
+        """Runs that a claim has started, in the order to be worked on. Made after the commit, when no lock is held."""
+        lanes = self.find({row[1] for row in rows})
+        make = self._database.dialect.make_started
+        return sorted([make(row, lanes, terms) for row in rows], key=IN_ORDER)
 
     def make_heads(self, rows: Iterable[Row]) -> list[Head]:
         """Heads of rows with a lane's id, a rank and the columns of the lane."""

@@ -28,7 +28,8 @@ ATTEMPT = "run number status started_at finished_at worker error result".split()
 KEY = ("tenant", "key", "run")
 REPORT = ("schedule", "last_run_status", "last_run_ended_at", "failed_runs")
 REPORTED = {Status.SUCCEEDED: "success", Status.FAILED: "failed"}
-MOVES_RUNS = frozenset({"finish", "finish_well", "move"})  # their answers begin with the ids of runs that moved
+FINISHES = frozenset({"finish", "finish_well"})
+MOVES_RUNS = FINISHES | {"move"}  # their answers begin with the ids of runs that moved
 RUN_ID = attrgetter("run_id")
 
 
@@ -68,6 +69,20 @@ def moving(dialect: Dialect, changes: Sequence[Transition], *, whole: bool) -> l
         rows = Rows(MOVED, [[getattr(change, name) for name in MOVED] for change in going_on])
         batch.append(Statement("move", {"rows": rows}, exactly=len(going_on) if whole else None))
     return batch + _company(changes, ending) if whole else batch
+
+
+def moved(changes: Sequence[Transition], answers: Iterable[tuple[Statement, Sequence[Row]]]) -> set[str]:
+    """Ids of the runs that these statements have moved. Of one that had to move all of its runs no answer is read."""
+    found: set[str] = set()
+    for statement, rows in answers:
+        if statement.query not in MOVES_RUNS:
+            continue
+        if statement.exactly is None:
+            found.update(row[0] for row in rows)
+        else:
+            ends = statement.query in FINISHES  # both of these are exact, or neither
+            found.update(change.run_id for change in changes if (change.status in FINAL) is ends)
+    return found
 
 
 def _company(changes: Sequence[Transition], ending: Sequence[Transition]) -> list[Statement]:

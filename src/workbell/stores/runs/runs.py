@@ -19,9 +19,9 @@ from workbell.stores.port import Filter, Head, Held, Lease, LeaseTerms, LimitsOf
 from workbell.stores.reports.search import Search
 from workbell.stores.runs.claiming import START, ChosenRuns, claim, claims
 from workbell.stores.runs.finding import find_runs
-from workbell.stores.runs.lanes import Lanes
+from workbell.stores.runs.lanes import IN_ORDER, Lanes
 from workbell.stores.runs.making import Making
-from workbell.stores.runs.moving import MOVES_RUNS, first_of_each, has_company, moving, possible
+from workbell.stores.runs.moving import first_of_each, has_company, moved, moving, possible
 
 DISPATCH = MOVES[Move.DISPATCH]
 RUNNING = MOVES[Move.START].targets[0].value
@@ -64,8 +64,8 @@ class StoredRuns:
     ) -> builtins.list[Run]:
         if limits:
             claiming = partial(claims, self._database.dialect)
-            return self._lanes.make_claimed(self._limits.claim(picks, limit, limits, terms, claiming))
-        return self._lanes.make_claimed(claim(self._database, picks, limit, terms))
+            return self._lanes.make_started(*self._limits.claim(picks, limit, limits, terms, claiming))
+        return self._lanes.make_started(claim(self._database, picks, limit, terms), terms)
 
     def take(
         self,
@@ -77,15 +77,15 @@ class StoredRuns:
     ) -> builtins.list[Run]:
         if lanes is not None:  # one statement: nothing need be read to know their limits
             values = terms._asdict() | START | {"ids": sorted(set(ids)), "lanes": lanes}
-            return self._lanes.make_claimed(write_rows(self._database, "take_of_lanes", **values))
+            return self._lanes.make_started(write_rows(self._database, "take_of_lanes", **values), terms)
         chosen = ChosenRuns(read_rows(self._database, "ready", ids=sorted(set(ids)), now=terms.now))
         picks = chosen.picks()
         if not picks:
             return []
         if limits:
-            return self._lanes.make_claimed(self._limits.claim(picks, len(ids), limits, terms, chosen.claims))
+            return self._lanes.make_started(*self._limits.claim(picks, len(ids), limits, terms, chosen.claims))
         (found,) = self._database.write(chosen.claims(picks, len(ids), terms))
-        return self._lanes.make_claimed(found)
+        return self._lanes.make_started(found, terms)
 
     def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> builtins.list[Renewed]:
         leases = Rows(LEASED, [(lease.run_id, lease.token, RUNNING) for lease in held])
@@ -98,7 +98,7 @@ class StoredRuns:
         wanted = leases[:limit] if self._database.dialect.one_writer else leases
         seen = Rows(SEEN, [(lease.run_id, lease.token, lease.until, RUNNING) for lease in wanted])
         values = {"taken": EPOCH, "limit": limit}
-        return self._lanes.make_claimed(write_rows(self._database, "take_over", rows=seen, **values))
+        return sorted(self._lanes.make_runs(write_rows(self._database, "take_over", rows=seen, **values)), key=IN_ORDER)
 
     def apply(self, transitions: Sequence[Transition]) -> set[str]:
         changes = first_of_each(transitions)
@@ -119,8 +119,7 @@ class StoredRuns:
             else:
                 if lanes:
                     self._lanes.note(lanes)
-                found = zip(batch, answers, strict=True)
-                return {row[0] for statement, rows in found if statement.query in MOVES_RUNS for row in rows}
+                return moved(changes, zip(batch, answers, strict=True))
         raise StoreUnavailable(f"{len(changes)} runs were moved by others all the time; repeat the call.")
 
     def mark_alone(self, held: Held) -> bool:

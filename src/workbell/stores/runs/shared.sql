@@ -63,7 +63,7 @@ UPDATE workbell_runs SET status = :to_status, token = token + 1, attempt = attem
 WHERE id IN (SELECT q.id FROM workbell_runs q WHERE q.id {among ids uuid} AND q.status = 'queued'
     AND (q.expires_at IS NULL OR q.expires_at > :now OR q.attempt > 0) {lock_free})
 AND status = :from_status
-RETURNING {returning}
+RETURNING {started}
 
 -- take_of_lanes: the same for those of chosen lanes that are not paused
 UPDATE workbell_runs SET status = :to_status, token = token + 1, attempt = attempt + 1, worker = :worker,
@@ -73,7 +73,7 @@ WHERE id IN (SELECT q.id FROM workbell_runs q WHERE q.id {among ids uuid} AND q.
     AND (SELECT 1 FROM workbell_lanes l CROSS JOIN workbell_pauses p WHERE l.id = q.lane
         AND p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job) LIMIT 1) IS NULL {lock_free})
 AND status = :from_status
-RETURNING {returning}
+RETURNING {started}
 
 -- queued_before: runs that workers could have taken for a while; any of them, in no order
 SELECT {live} FROM workbell_runs r JOIN workbell_lanes l ON l.id = r.lane

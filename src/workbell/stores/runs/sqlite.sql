@@ -33,12 +33,20 @@ WHERE h.lane IS NOT NULL AND NOT EXISTS (SELECT 1 FROM workbell_pauses p
 LIMIT :limit
 
 -- claim: take the head of one lane under a lease
+-- On a file this is executed as claimable, and then without its answer.
 UPDATE workbell_runs AS r SET status = :to_status, token = token + 1, attempt = attempt + 1, worker = :worker,
     lease_until = :lease_until, started_at = :now, updated_at = :now
 WHERE r.rowid IN (SELECT q.rowid FROM workbell_runs q WHERE q.status = 'queued' AND q.lane = :lane AND q.rank = :rank
     AND (q.expires_at IS NULL OR q.expires_at > :now OR q.attempt > 0) ORDER BY q.scheduled_for, q.id LIMIT :quota)
 AND r.status = :from_status
-RETURNING {returning}
+RETURNING {started}
+
+-- claimable: the answer of that claim before it is executed, in one row
+-- Every row of an answer is a step of the statement, which lets go of Python's interpreter lock and takes it again: beside
+-- a thread that computes, 250 rows cost 87-530 µs each, as one JSON 14-110 µs.
+SELECT json_group_array(json_array({claimable})) FROM (SELECT * FROM workbell_runs q
+    WHERE q.status = 'queued' AND q.lane = :lane AND q.rank = :rank
+    AND (q.expires_at IS NULL OR q.expires_at > :now OR q.attempt > 0) ORDER BY q.scheduled_for, q.id LIMIT :quota)
 
 -- renew: extend leases that are still held
 -- Also an expired one, as long as no sweep has taken it: clocks differ. A sweep that takes a lease marks it first (see

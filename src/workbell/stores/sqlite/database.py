@@ -16,7 +16,15 @@ from workbell.stores.database import Batch, Conflict, Row, Statement, Tables, co
 from workbell.stores.port import StoreWatch
 from workbell.stores.session import Session
 from workbell.stores.sqlite.callers import open_async_caller, open_caller
-from workbell.stores.sqlite.dialect import SQLITE, BoundSqlite, bind_runs, with_times
+from workbell.stores.sqlite.dialect import (
+    QUERIES,
+    QUIETLY,
+    SQLITE,
+    BoundSqlite,
+    bind_runs,
+    read_claimable,
+    with_times,
+)
 from workbell.stores.sqlite.file import SqliteFile, wal_reset_bug
 from workbell.stores.sqlite.tables import SqliteTables
 from workbell.stores.sqlite.watch import watch
@@ -33,6 +41,9 @@ def _execute(batch: Sequence[BoundSqlite], connection: sqlite3.Connection) -> li
             connection.executemany(sql, values)
             answers.append([])
             continue
+        if query in QUIETLY:
+            answers.append(_execute_quietly(connection, query, values, exactly))
+            continue
         cursor = connection.execute(sql, values)
         found: list[Row] = cursor.fetchall()
         if exactly is not None and len(found) != exactly:
@@ -42,6 +53,19 @@ def _execute(batch: Sequence[BoundSqlite], connection: sqlite3.Connection) -> li
             times = _times[query] = SQLITE.time_columns(query, [column[0] for column in cursor.description or ()])
         answers.append(with_times(found, times) if times else found)
     return answers
+
+
+def _execute_quietly(connection: sqlite3.Connection, query: str, values: Any, exactly: int | None) -> list[Row]:
+    """A claim, or runs that succeeded. Within a transaction that writes nobody comes between a claim and its answer."""
+    found: list[Row] = []
+    if query == "claim":
+        found = read_claimable(connection.execute(QUERIES["claimable"], values).fetchone()[0])
+        if not found:
+            return found
+    count = connection.execute(QUIETLY[query], values).rowcount
+    if exactly is not None and count != exactly:
+        raise conflict(query, count, exactly)
+    return found
 
 
 class SqliteSession(Session):

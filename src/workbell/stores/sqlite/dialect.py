@@ -11,11 +11,22 @@ from typing import Any, NamedTuple
 import msgspec
 
 from workbell.model.payload_fields import FieldFilter
-from workbell.model.state import FINISHED, MOVES, Move, Transition
+from workbell.model.state import FINISHED, Transition
 from workbell.stores.database import Row, Rows, Statement
 from workbell.stores.queries import queries
 from workbell.stores.reports.filters import AMONG_LANES, OF_LANES, SEARCH
-from workbell.stores.rows import NEW, RUN_COLUMNS, TIMES, fill_columns, from_micros, run_with_micros, to_micros
+from workbell.stores.rows import (
+    NEW,
+    RUN_COLUMNS,
+    SUCCEED,
+    TIMES,
+    fill_columns,
+    from_micros,
+    run_with_micros,
+    split_ends,
+    started_with_micros,
+    to_micros,
+)
 from workbell.stores.sqlite import fields
 
 TEXTS = queries("sqlite")
@@ -24,7 +35,6 @@ QUERIES = {name: fill_columns(text) for name, text in TEXTS.items()}
 OF_RUNS = frozenset([SEARCH, *(name for name, text in TEXTS.items() if any(word in text for word in RUN_COLUMNS))])
 PLAIN = NEW.index("input") + 1
 UNUSED = [0 if name == "user_id" else None for name in NEW[PLAIN:]]  # defaults of the columns
-SUCCEED = MOVES[Move.SUCCEED]
 EXPIRES = NEW.index("expires_at")
 
 
@@ -36,6 +46,12 @@ class BoundSqlite(NamedTuple):
     values: Any
     exactly: int | None = None
     many: bool = False
+
+
+# Without an answer, which is a step for each row: that of a claim is read before it (see the query claimable), and for
+# runs that succeeded their number is enough.
+QUIETLY = {name: QUERIES[name].rpartition("RETURNING")[0] for name in ("claim", "finish_well")}
+read_claimable = msgspec.json.Decoder(list[Any]).decode
 
 
 class SqliteDialect:
@@ -64,28 +80,15 @@ class SqliteDialect:
         return with_times(found, self.time_columns(query, columns))
 
     make_run = staticmethod(run_with_micros)
+    make_started = staticmethod(started_with_micros)
 
     def finish(self, ending: Sequence[Transition], *, whole: bool) -> list[Statement]:
         """Move ended runs from the live table into history. All of them or none, also where it need not be: then the
         runs asked for are in history, and are removed without another read (1 µs a run less)."""
-        well = [change for change in ending if change.move is Move.SUCCEED]
-        others = [change for change in ending if change.move is not Move.SUCCEED] if len(well) < len(ending) else ()
+        well, others = split_ends(ending)
         batch = []
         if well:
-            # Written out, because most runs end like this.
-            rows = [
-                (
-                    change.run_id,
-                    change.expected_token,
-                    to_micros(change.started_at),
-                    to_micros(change.finished_at),
-                    change.result_text,
-                    to_micros(change.remove_at),
-                )
-                for change in well
-            ]
-            values = {"from_status": SUCCEED.sources[0].value, "to_status": SUCCEED.targets[0].value}
-            values["well"] = msgspec.json.encode(rows).decode()
+            values = SUCCEED | {"well": msgspec.json.encode(well).decode()}
             batch.append(Statement("finish_well", values, exactly=len(well)))
         if others:
             ended = Rows(FINISHED, [[getattr(change, name) for name in FINISHED] for change in others])

@@ -1,0 +1,67 @@
+"""How many runs a worker claims beyond those that it executes."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.bench import Bench
+from workbell.engine.prefetch import AHEAD_SECONDS, MOST_AHEAD, TRUSTED, WINDOW, Prefetch
+
+
+def test_nothing_is_held_ahead_at_first() -> None:
+    prefetch = Prefetch(10, 0.0)
+    assert prefetch.plan(0, 0.0, idle=True) == 9  # one free slot is a reason to claim
+    assert prefetch.ahead == 0
+
+
+def test_a_burst_is_known_by_its_first_runs() -> None:
+    """Ten that returned within a millisecond let eighty be claimed, not thousands: the next ones may be slow."""
+    prefetch = Prefetch(10, 0.0)
+    prefetch.plan(0, 5.0, idle=True)
+    prefetch.plan(10, 5.001, idle=False)
+    assert prefetch.ahead == 10 * TRUSTED
+    prefetch.plan(90, 5.003, idle=False)
+    assert prefetch.ahead == 90 * TRUSTED
+
+
+def test_what_was_measured_before_a_pause_is_forgotten() -> None:
+    prefetch = Prefetch(10, 0.0)
+    prefetch.plan(2000, 0.1, idle=False)
+    assert prefetch.ahead == MOST_AHEAD
+    prefetch.plan(2000, 9.0, idle=True)
+    assert prefetch.ahead == 0
+
+
+@given(
+    slots=st.integers(1, 200),
+    steps=st.lists(st.tuples(st.integers(0, 5000), st.floats(0, 2), st.booleans()), max_size=30),
+)
+def test_bounds(slots: int, steps: list[tuple[int, float, bool]]) -> None:
+    """Never more than the most, nor more than eight times what returned within one window; and a claim is worth it."""
+    prefetch = Prefetch(slots, 0.0)
+    returned, moment, fastest = 0, 0.0, 0.0
+    for count, passed, idle in steps:
+        returned, moment = returned + count, moment + passed
+        refill_at = prefetch.plan(returned, moment, idle=idle)
+        assert 0 <= prefetch.ahead <= min(MOST_AHEAD, returned * max(TRUSTED, AHEAD_SECONDS / WINDOW))
+        fastest = slots + prefetch.ahead - refill_at
+        assert 1 <= fastest <= max(prefetch.ahead, 1)
+        assert refill_at >= slots - 1
+
+
+def test_an_outcome_wakes_the_claim_before_it_is_booked() -> None:
+    """Claims and bookings go on at the same time: else the one would always wait for the other."""
+    bench = Bench()
+
+    @bench.bell.job
+    def work() -> None: ...
+
+    bench.bell.enqueue_many([("work", {})] * 20)
+    held = bench.claim()
+    assert len(held) == 10
+    assert bench.claim() == []
+    bench.claims_waker.woken = False
+    bench.finish.put(held[0], bench.call(held[0]))
+    assert bench.claims_waker.woken
+    assert len(bench.claim()) == 1
