@@ -7,10 +7,11 @@ that no run of the batch uses are left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
-from workbell.stores.rows import NEW
+from workbell.model.clock import EPOCH
+from workbell.stores.rows import NEW, TIMES
 
 # Only these can contain a character that COPY's text form gives a meaning to.
 _FREE_TEXT = {"input", "options", "tag", "key", "accepted_by"}
@@ -33,13 +34,30 @@ def copy_rows(new: Sequence[Sequence[Any]]) -> tuple[list[str], bytes]:
 def _column_text(name: str, values: Sequence[Any]) -> list[str]:
     if name in _FREE_TEXT:
         return ["\\N" if value is None else escape(value) for value in values]
+    if name in TIMES:
+        return _times(values)
     if values.count(values[0]) == len(values):  # most columns of a batch have one value
-        return ["\\N" if values[0] is None else _plain(values[0])] * len(values)
-    return ["\\N" if value is None else _plain(value) for value in values]
+        return ["\\N" if values[0] is None else str(values[0])] * len(values)
+    return ["\\N" if value is None else str(value) for value in values]
 
 
-def _plain(value: Any) -> str:
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+def _times(values: Sequence[datetime | None]) -> list[str]:
+    """Times as text. Those of a batch mostly lie within one minute, whose text is made once: `isoformat` for each would
+    cost a quarter of a bulk enqueue."""
+    texts = []
+    text, first = "", EPOCH
+    last = first
+    for value in values:
+        if value is None:
+            texts.append("\\N")
+        elif value.tzinfo is not UTC:
+            texts.append(value.isoformat())
+        else:
+            if not first <= value < last:
+                first, last = value.replace(second=0, microsecond=0), value.replace(second=59, microsecond=999_999)
+                text = first.isoformat()[:17]
+            texts.append(f"{text}{value.second:02d}.{value.microsecond:06d}+00:00")
+    return texts
 
 
 def escape(text: str) -> str:
