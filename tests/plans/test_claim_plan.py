@@ -20,8 +20,10 @@ from workbell.model.run import Lane, Run
 from workbell.model.state import FINISHED
 from workbell.stores.database import Rows
 from workbell.stores.port import LeaseTerms, Pick
-from workbell.stores.postgres.dialect import bind_values
+from workbell.stores.postgres.dialect import POSTGRES, bind_values
 from workbell.stores.postgres.store import PostgresStore
+from workbell.stores.runs.claiming import claims
+from workbell.stores.runs.head_bounds import KNOWN
 from workbell.stores.runs.moving import ATTEMPT, MOVED
 from workbell.stores.runs.runs import LEASED, SEEN
 from workbell.testing.contracts.making import KEEP, START, after, held, request
@@ -88,18 +90,9 @@ def picks(count: int) -> list[Pick]:
 
 
 def claim_values() -> dict[str, Any]:
-    listed = picks(BATCH)
-    return {
-        "lanes": [pick.lane_id for pick in listed],
-        "ranks": [pick.rank for pick in listed],
-        "quotas": [pick.quota for pick in listed],
-        "limit": BATCH,
-        "worker": "worker",
-        "now": after(9_999),
-        "lease_until": after(10_029),
-        "from_status": "queued",
-        "to_status": "running",
-    }
+    terms = LeaseTerms("worker", after(9_999), after(10_029))
+    (claim,) = claims(POSTGRES, picks(BATCH), BATCH, terms)
+    return bind_values(claim.values)
 
 
 def arrays(names: Sequence[str], records: list[list[Any]]) -> dict[str, Any]:
@@ -121,6 +114,12 @@ def values_of(name: str, runs: list[Run]) -> dict[str, Any]:
         case "finish":
             ends = [state.succeed(run, now, result="1", keep=KEEP.succeeded) for run in runs]
             return arrays(FINISHED, [[getattr(end, field) for field in FINISHED] for end in ends])
+        case "finish_well":
+            ends = [state.succeed(run, now, result="1", keep=KEEP.succeeded) for run in runs]
+            (ending,) = POSTGRES.finish(ends, whole=True)
+            return bind_values(ending.values)
+        case "survey_since" | "late_heads":
+            return arrays(KNOWN, [[lane.id, 0, START] for lane in sorted(LANES, key=lambda lane: lane.id)])
         case "move":
             moves = [state.retry(run, now, error="E", reason="error", wait=until - now) for run in runs]
             return arrays(MOVED, [[getattr(move, field) for field in MOVED] for move in moves])
@@ -167,14 +166,15 @@ def values_of(name: str, runs: list[Run]) -> dict[str, Any]:
 
 
 HOT = (
-    "claim ready take take_of_lanes finish move add_attempts renew dispatch survey next_due find_live "
+    "claim ready take take_of_lanes survey_since late_heads finish finish_well move add_attempts renew dispatch survey "
+    "next_due find_live "
     "find_finished free_keys take_key "
     "delete_finished take_over leases expired held_by pending_of_tag pending_accepted ahead_of "
     "run_guards lock_runs asked_to_end key_holder run_of_key holds_key pass_key others_of_tag"
 ).split()
 
 RUN_INDEXES = {f"workbell_runs_{name}" for name in "pkey queued scheduled running tag expiry accepted schedule".split()}
-BY_ID = "finish move renew take_over run_guards lock_runs asked_to_end find_live".split()
+BY_ID = "finish finish_well move renew take_over run_guards lock_runs asked_to_end find_live".split()
 BY_KEY = {
     "key_holder": "workbell_keys_pkey",
     "run_of_key": "workbell_keys_pkey",

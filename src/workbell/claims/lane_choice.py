@@ -35,7 +35,8 @@ def choose_lanes(
         (lanes,) = tenants.values()
         if len(lanes) == 1:  # the usual case; the rest of this would cost a claim 5 µs and come to the same
             (head,) = lanes
-            return [Pick(head.lane_id, head.rank, limit if room is None else min(room(head.lane), limit))]
+            quota = limit if room is None else min(room(head.lane), limit)
+            return [Pick(head.lane_id, head.rank, quota, head.since)]
     rooms = dict.fromkeys(tenants, limit)
     if room is not None:
         rooms = {tenant: min(sum(room(head.lane) for head in best), limit) for tenant, best in tenants.items()}
@@ -48,7 +49,7 @@ def choose_lanes(
         # more slowly than the tenants, or with the turns of one tenant the same lane would always come first.
         lanes = _rotate(tenants[tenant], turn // len(tenants))[:share]
         quotas = _share_out(share, [share if room is None else min(room(head.lane), share) for head in lanes])
-        picks += [Pick(head.lane_id, head.rank, quota) for head, quota in zip(lanes, quotas, strict=True)]
+        picks += [Pick(head.lane_id, head.rank, quota, head.since) for head, quota in zip(lanes, quotas, strict=True)]
     return picks
 
 

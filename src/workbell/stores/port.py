@@ -51,6 +51,7 @@ class Head(NamedTuple):
     lane_id: int
     rank: int
     lane: Lane
+    since: datetime | None = None  # no run of it before this time is to be claimed: see stores/runs/head_bounds.py
 
 
 class Pick(NamedTuple):
@@ -59,6 +60,7 @@ class Pick(NamedTuple):
     lane_id: int
     rank: int
     quota: int
+    since: datetime | None = None
 
 
 class LeaseTerms(NamedTuple):

@@ -190,7 +190,7 @@ def guards(scope: Scope, column: str, engine: str, within: bool = False) -> list
 
 
 def pairs_of(part: Nodes, written: set[str]) -> set[str]:
-    """The columns of `CASE WHEN (a.id, a.token) IN (SELECT …) THEN true ELSE false END`: both are as the batch says."""
+    """The columns of `CASE WHEN (a.id, a.token) IN (SELECT …) THEN true ELSE false END`: all are as the batch says."""
     if part[:2] != ["CASE", "WHEN"] or part[5:] != ["THEN", "true", "ELSE", "false", "END"]:
         return set()
     columns, verb, chosen = part[2:5]
@@ -429,21 +429,14 @@ BOTH_FAULTS = [
     ("held_by", "SELECT {live}", "DELETE", wrong_writes, "not listed in MOVED_BY or WRITTEN_IN"),
     ("find_lanes", "SELECT", "INSERT INTO workbell_runs SELECT", wrong_writes, "not listed in MAKING"),
 ]
-PAIRS = "(run.id, run.token) IN (SELECT run_id, expected_token FROM new)"
+PAIRS = "(run.id, run.token, run.status) IN (SELECT run_id, expected_token, expected FROM new)"
 FAULTS = [Fault(engine, *fault) for fault in BOTH_FAULTS for engine in ENGINES] + [
-    Fault("postgres", "finish_well", " AND run.status = :from_status", "", wrong_writes, "no guard on the status"),
     Fault(
-        "postgres",
-        "finish_well",
-        PAIRS,
-        "run.id IN (SELECT run_id FROM new)",
-        wrong_writes,
-        "without a guard on its token",
+        "postgres", "finish_well", PAIRS, "(run.id, run.token) IN (SELECT 1)", wrong_writes, "no guard on the status"
     ),
-    Fault(
-        "postgres", "finish_well", PAIRS, PAIRS.replace("run.", "new."), wrong_writes, "without a guard on its token"
-    ),
-    Fault("postgres", "finish_well", "ELSE false END", "ELSE true END", wrong_writes, "without a guard on its token"),
+    Fault("postgres", "finish_well", PAIRS, "(run.id, run.status) IN (SELECT 1)", wrong_writes, "guard on its token"),
+    Fault("postgres", "finish_well", PAIRS, PAIRS.replace("run.", "new."), wrong_writes, "guard on its token"),
+    Fault("postgres", "finish_well", "ELSE false END", "ELSE true END", wrong_writes, "guard on its token"),
     Fault("sqlite", "finish", "run.status = (value ->> 1) AND ", "", wrong_writes, "no guard on the status"),
     Fault("sqlite", "finish", " AND run.token = (value ->> 2)", "", wrong_writes, "without a guard on its token"),
     Fault("sqlite", "finish", "value ->> 3, value", "run.status, value", wrong_writes, "comes from run.status"),

@@ -129,7 +129,7 @@ class RawPostgres(Raw):
         from workbell.stores.postgres.dialect import QUERIES
 
         values: dict[str, Any] = {"worker": "raw", "now": now, "lease_until": now + LEASE, "limit": BATCH}
-        values |= {"lanes": [LANE.id], "ranks": [0], "quotas": [BATCH]}
+        values |= {"lane": [LANE.id], "rank": [0], "quota": [BATCH], "since": ["-infinity"]}
         values |= {"from_status": START.sources[0].value, "to_status": START.targets[0].value}
         return self._connection.execute(QUERIES["claim"], values).fetchall()
 

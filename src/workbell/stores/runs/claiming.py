@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from workbell.model.state import MOVES, Move
-from workbell.stores.database import Batch, Database, Dialect, Row, Statement
+from workbell.stores.database import Batch, Database, Dialect, Row, Rows, Statement
 from workbell.stores.port import LeaseTerms, Pick
 from workbell.stores.rows import STARTED
 
+PICK = ("lane", "rank", "quota", "since")
+ALWAYS = "-infinity"
 LANE, RANK = STARTED.index("lane"), STARTED.index("rank")
 _RULE = MOVES[Move.START]
 START = {"from_status": _RULE.sources[0].value, "to_status": _RULE.targets[0].value}
@@ -26,10 +29,10 @@ def claims(dialect: Dialect, picks: Sequence[Pick], limit: int, terms: LeaseTerm
     Where one writes at a time there is a statement for each lane, and together they take no more than `limit`: of a
     lane that has fewer runs than it may give, nothing is left to the others.
     """
-    values = terms._asdict() | START
+    values: dict[str, Any] = terms._asdict() | START
     if not dialect.one_writer:
-        values |= {"lanes": [pick.lane_id for pick in picks], "ranks": [pick.rank for pick in picks]}
-        return [Statement("claim", values | {"quotas": [pick.quota for pick in picks], "limit": limit})]
+        chosen = [(pick.lane_id, pick.rank, pick.quota, pick.since or ALWAYS) for pick in picks]
+        return [Statement("claim", values | {"picks": Rows(PICK, chosen), "limit": limit})]
     return [
         Statement("claim", values | {"lane": pick.lane_id, "rank": pick.rank, "quota": pick.quota})
         for pick in _within(picks, limit)

@@ -109,14 +109,14 @@ class Lanes:
         return sorted([make(row, lanes, terms) for row in rows], key=IN_ORDER)
 
     def make_heads(self, rows: Iterable[Row]) -> list[Head]:
-        """Heads of rows with a lane's id, a rank and the columns of the lane."""
+        """Heads of rows with a lane's id, a rank, the columns of the lane, and perhaps a bound."""
         heads = []
         for lane_id, rank, *parts in rows:
             lane = self.known.get(lane_id)
             if lane is None:
-                lane = Lane(*parts)
+                lane = Lane(*parts[:5])
                 self.remember({lane_id: lane})
-            heads.append(Head(lane_id, rank, lane))
+            heads.append(Head(lane_id, rank, lane, *parts[5:]))
         return heads
 
     # Removing unused ones

@@ -19,17 +19,64 @@ AND status = :status
 -- survey: lanes and ranks that have queued runs, by stepping from one to the next in the index
 -- The LATERAL preserves the order of the steps, which a hash join would not, and lets the LIMIT end them. For the same
 -- reason the pauses are checked lane by lane: the planner may turn NOT EXISTS into a join.
-WITH RECURSIVE head(lane, rank) AS (
-    (SELECT lane, rank FROM workbell_runs WHERE status = 'queued' AND lane > :after ORDER BY lane, rank LIMIT 1)
+-- The last row has how many seconds that took: see head_bounds.py.
+WITH RECURSIVE head(lane, rank, begins) AS (
+    (SELECT lane, rank, scheduled_for FROM workbell_runs WHERE status = 'queued' AND lane > :after
+        ORDER BY lane, rank, scheduled_for LIMIT 1)
     UNION ALL
-    SELECT next.lane, next.rank FROM head, LATERAL (SELECT r.lane, r.rank FROM workbell_runs r
-        WHERE r.status = 'queued' AND (r.lane, r.rank) > (head.lane, head.rank) ORDER BY r.lane, r.rank LIMIT 1) next
+    SELECT next.lane, next.rank, next.scheduled_for FROM head, LATERAL (SELECT r.lane, r.rank, r.scheduled_for
+        FROM workbell_runs r WHERE r.status = 'queued' AND (r.lane, r.rank) > (head.lane, head.rank)
+        ORDER BY r.lane, r.rank, r.scheduled_for LIMIT 1) next
 )
-SELECT h.lane, h.rank, l.tenant, l.queue, l.job, l.target, l.key
+(SELECT h.lane, h.rank, l.tenant, l.queue, l.job, l.target, l.key, h.begins, NULL AS seconds
 FROM head h CROSS JOIN LATERAL (SELECT * FROM workbell_lanes WHERE id = h.lane OFFSET 0) l
 WHERE (SELECT 1 FROM workbell_pauses p
     WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job) LIMIT 1) IS NULL
-LIMIT :limit
+LIMIT :limit)
+UNION ALL
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+    CAST(extract(epoch FROM clock_timestamp() - statement_timestamp()) AS double precision)
+
+-- survey_since: the same from known bounds on, and what is new beside these; also of paused lanes
+-- Of a gap between known lanes and ranks the first run is found. Its ends are compared column by column: the index scan of
+-- a row comparison goes on through all entries that are equal in the first column.
+WITH known AS MATERIALIZED (
+    SELECT lane, rank, since, lag(rank) OVER by_rank AS rank_before, lead(rank) OVER by_rank AS rank_behind
+    FROM {rows known: lane bigint, rank smallint, since timestamptz} WINDOW by_rank AS (PARTITION BY lane ORDER BY rank)
+), edge AS MATERIALIZED (
+    SELECT lane, lead(lane, 1, 9223372036854775807) OVER (ORDER BY lane) AS behind
+    FROM (SELECT lane FROM known UNION SELECT -1) AS lanes
+), head AS (
+    SELECT found.* FROM known CROSS JOIN LATERAL (SELECT r.lane, r.rank, r.scheduled_for FROM workbell_runs r
+        WHERE r.status = 'queued' AND r.lane = known.lane AND r.rank = known.rank AND r.scheduled_for >= known.since
+        ORDER BY r.scheduled_for LIMIT 1) found
+    UNION ALL
+    SELECT found.* FROM known CROSS JOIN LATERAL (SELECT r.lane, r.rank, r.scheduled_for FROM workbell_runs r
+        WHERE r.status = 'queued' AND r.lane = known.lane AND r.rank > known.rank
+        AND r.rank < COALESCE(known.rank_behind, CAST(32767 AS smallint)) ORDER BY r.rank, r.scheduled_for LIMIT 1) found
+    UNION ALL
+    SELECT found.* FROM known CROSS JOIN LATERAL (SELECT r.lane, r.rank, r.scheduled_for FROM workbell_runs r
+        WHERE r.status = 'queued' AND r.lane = known.lane AND r.rank < known.rank
+        ORDER BY r.rank, r.scheduled_for LIMIT 1) found
+    WHERE known.rank_before IS NULL
+    UNION ALL
+    SELECT found.* FROM edge CROSS JOIN LATERAL (SELECT r.lane, r.rank, r.scheduled_for FROM workbell_runs r
+        WHERE r.status = 'queued' AND r.lane > edge.lane AND r.lane < edge.behind
+        ORDER BY r.lane, r.rank, r.scheduled_for LIMIT 1) found
+)
+SELECT h.lane, h.rank, l.tenant, l.queue, l.job, l.target, l.key, h.scheduled_for, (SELECT true FROM workbell_pauses p
+    WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job) LIMIT 1) AS is_paused
+FROM head h CROSS JOIN LATERAL (SELECT * FROM workbell_lanes WHERE id = h.lane OFFSET 0) l
+ORDER BY h.lane, h.rank
+
+-- late_heads: the first run before each bound; the last row has how many seconds that took
+SELECT known.lane, known.rank, found.scheduled_for, NULL AS seconds
+FROM {rows known: lane bigint, rank smallint, since timestamptz}
+CROSS JOIN LATERAL (SELECT r.scheduled_for FROM workbell_runs r
+    WHERE r.status = 'queued' AND r.lane = known.lane AND r.rank = known.rank AND r.scheduled_for < known.since
+    ORDER BY r.scheduled_for LIMIT 1) found
+UNION ALL
+SELECT NULL, NULL, NULL, CAST(extract(epoch FROM clock_timestamp() - statement_timestamp()) AS double precision)
 
 -- claim: take the heads of chosen lanes under a lease
 -- By ctid: the rows were locked a moment ago in this statement, so they cannot have moved, and a lookup by id for
@@ -38,10 +85,9 @@ LIMIT :limit
 UPDATE workbell_runs r SET status = :to_status, token = r.token + 1, attempt = r.attempt + 1, worker = :worker,
     lease_until = :lease_until, started_at = :now, updated_at = :now
 WHERE r.ctid = ANY(ARRAY(
-    SELECT head.ctid FROM unnest(CAST(:lanes AS bigint[]), CAST(:ranks AS smallint[]), CAST(:quotas AS integer[]))
-        AS pick(lane, rank, quota)
+    SELECT head.ctid FROM {rows pick: lane bigint, rank smallint, quota integer, since timestamptz}
     CROSS JOIN LATERAL (SELECT q.ctid FROM workbell_runs q
-        WHERE q.status = 'queued' AND q.lane = pick.lane AND q.rank = pick.rank
+        WHERE q.status = 'queued' AND q.lane = pick.lane AND q.rank = pick.rank AND q.scheduled_for >= pick.since
         AND (q.expires_at IS NULL OR q.expires_at > :now OR q.attempt > 0)
         ORDER BY q.scheduled_for, q.id LIMIT pick.quota FOR UPDATE SKIP LOCKED) head
     LIMIT :limit))
@@ -104,12 +150,13 @@ SELECT * FROM locked RETURNING id
 -- Without a lock beforehand: ids with an array of unknown length lead to the primary key, and the pairs of ids and tokens
 -- are hashed once. As a plain IN they would be made a join, for which the planner hashes the live table.
 WITH new AS MATERIALIZED (
-    SELECT run_id, expected_token, to_timestamp(started / 1e6::float8) AS started_at,
+    SELECT run_id, expected_token, CAST(:from_status AS text) AS expected, to_timestamp(started / 1e6::float8) AS started_at,
         to_timestamp(finished / 1e6::float8) AS finished_at, result_text, to_timestamp(removed / 1e6::float8) AS remove_at
     FROM {rows new: run_id uuid, expected_token integer, started bigint, finished bigint, result_text text, removed bigint}
 ), run AS (
-    DELETE FROM workbell_runs run WHERE run.id = ANY(ARRAY(SELECT run_id FROM new)) AND run.status = :from_status
-    AND CASE WHEN (run.id, run.token) IN (SELECT run_id, expected_token FROM new) THEN true ELSE false END
+    DELETE FROM workbell_runs run WHERE run.id = ANY(ARRAY(SELECT run_id FROM new))
+    AND CASE WHEN (run.id, run.token, run.status) IN (SELECT run_id, expected_token, expected FROM new)
+        THEN true ELSE false END
     RETURNING {unchanged}, run.failures, run.losses, run.crashes
 )
 INSERT INTO workbell_history ({unchanged_columns}, {columns_of_end})

@@ -19,6 +19,7 @@ from workbell.stores.port import Filter, Head, Held, Lease, LeaseTerms, LimitsOf
 from workbell.stores.reports.search import Search
 from workbell.stores.runs.claiming import START, ChosenRuns, claim, claims
 from workbell.stores.runs.finding import find_runs
+from workbell.stores.runs.head_bounds import HeadBounds
 from workbell.stores.runs.lanes import IN_ORDER, Lanes
 from workbell.stores.runs.making import Making
 from workbell.stores.runs.moving import first_of_each, has_company, moved, moving, possible
@@ -38,6 +39,7 @@ class StoredRuns:
         self._lanes = lanes
         self._limits = limits
         self._search = search
+        self._bounds = HeadBounds(database)
         self.making = making
         self.add, self.add_on, self.aadd_on = making.add, making.add_on, making.aadd_on
 
@@ -48,7 +50,9 @@ class StoredRuns:
         return [row[0] for row in write_rows(self._database, "dispatch", now=now, limit=limit, **move)]
 
     def survey(self, after: int, limit: int) -> builtins.list[Head]:
-        return self._lanes.make_heads(read_rows(self._database, "survey", after=after, limit=limit))
+        if self._database.dialect.one_writer:
+            return self._lanes.make_heads(read_rows(self._database, "survey", after=after, limit=limit))
+        return self._lanes.make_heads(self._bounds.survey(after, limit))
 
     def survey_tenant(self, tenant: str, limit: int, targets: Sequence[str] | None = None) -> builtins.list[Head]:
         if targets is None:
