@@ -162,7 +162,7 @@ def filled(given: argparse.Namespace) -> None:
             names = iter(("empty", "filled"))
             stores["SQLite"] = (lambda: f"sqlite:///{folder}/{next(names)}.db", None)
         if "postgres" in given.stores:
-            server = stack.enter_context(postgres())
+            server = stack.enter_context(postgres(given.setting))
             stores["PostgreSQL"] = (server.create_database, server)
         for title, (new_store, of_server) in stores.items():
             sides = {name: Side(new_store(), of_server) for name in ("empty", "filled")}
@@ -183,9 +183,14 @@ def filled(given: argparse.Namespace) -> None:
 
 
 @contextmanager
-def postgres() -> Iterator[PostgresServer]:
+def postgres(settings: Sequence[str] = ()) -> Iterator[PostgresServer]:
+    """`settings`: of the server, as `name=value`."""
     server = PostgresServer().start()
     try:
+        for setting in settings:
+            name, _, value = setting.partition("=")
+            server.execute(f"ALTER SYSTEM SET {name} = '{value}'")
+        server.execute("SELECT pg_reload_conf()")
         yield server
     finally:
         server.remove()
@@ -267,7 +272,7 @@ def dead_heads(given: argparse.Namespace) -> None:
     count = given.dead_heads
     print(f"PostgreSQL, an old snapshot open: no and {count:,} dead entries at the head of a lane")
     found: dict[int, list[Found]] = {0: [], count: []}
-    with postgres() as server:
+    with postgres(given.setting) as server:
         for number in range(given.dead_rounds):
             for heads in (0, count) if number % 2 == 0 else (count, 0):
                 one = measure_dead_heads(server, heads, given)
@@ -381,7 +386,7 @@ def print_level(at_end: Minute, rest: Sequence[Minute]) -> None:
 
 
 def hold(given: argparse.Namespace) -> None:
-    with postgres() as server:
+    with postgres(given.setting) as server:
         for old_session in (False, True) if given.session == "both" else (given.session == "with",):
             hold_once(server, old_session, given)
 
@@ -392,6 +397,9 @@ def main() -> None:
     part.add_argument("--filled", action="store_true")
     part.add_argument("--dead-heads", type=int, metavar="N", default=0)
     part.add_argument("--hold", action="store_true")
+    parser.add_argument(
+        "--setting", action="append", default=[], metavar="NAME=VALUE", help="of the server, to see what it changes"
+    )
     some = parser.add_argument_group("--filled")
     some.add_argument("--waiting", type=int, default=1_000_000)
     some.add_argument("--finished", type=int, default=1_000_000)

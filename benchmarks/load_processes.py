@@ -31,10 +31,10 @@ CHUNK = 1000  # runs of one bulk enqueue
 
 
 def define(bell: Workbell, started: Callable[[float], None] = lambda at: None) -> Any:
-    """The job of these tests. `at` is when the caller enqueued it, for probes; 0 for all others."""
+    """The job of these tests. `at` is when the caller enqueued it, for probes; `text` makes an input longer."""
 
     @bell.job(name=JOB)
-    async def noop(at: float = 0.0) -> None:
+    async def noop(at: float = 0.0, text: str = "") -> None:
         started(at)
 
     return noop
@@ -71,9 +71,13 @@ class Child:
         if not self._ready.wait(60):
             raise RuntimeError(f"{type(self).__name__} did not start within 60 s")
 
+    @property
+    def process(self) -> psutil.Process:
+        return psutil.Process(self._process.pid)
+
     def cpu(self) -> float:
         """Seconds of CPU so far."""
-        return sum(psutil.Process(self._process.pid).cpu_times()[:2])
+        return sum(self.process.cpu_times()[:2])
 
     def end(self) -> None:
         if self._process.poll() is None:
