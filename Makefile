@@ -11,7 +11,7 @@ NODE := $(CURDIR)/.node
 MINIFLARE := 4.20260426.0
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-cloudflare test-redis test-pgbouncer quick check format soak bench clean
+.PHONY: help run test test-cloudflare test-redis test-pgbouncer quick check format soak soak-hold bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,7 +52,10 @@ soak: $(VENV)/installed-dev ## the long versions of the tests of faults, propert
 	WORKBELL_SOAK=1 $(PYTEST) --timeout 3600 tests/faults tests/property tests/plans tests/engine \
 		tests/integration/test_example_socket_store.py
 
-bench: $(VENV)/installed-dev ## against raw SQL; how late ticks are; cron against its peers; worker processes; events; HTTP; the dashboard
+soak-hold: $(VENV)/installed-dev ## an hour of constant load on PostgreSQL, without and with a session idle in transaction
+	$(BIN)/python benchmarks/growth.py --hold --minutes 60 --after 10
+
+bench: $(VENV)/installed-dev ## against raw SQL; how late ticks are; cron against its peers; worker processes; events; HTTP; the dashboard; growth (45 minutes); capacity
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/ticks.py
 	$(BIN)/python benchmarks/cron.py
@@ -62,6 +65,9 @@ bench: $(VENV)/installed-dev ## against raw SQL; how late ticks are; cron agains
 	$(BIN)/python benchmarks/events.py
 	$(BIN)/python benchmarks/http_api.py
 	$(BIN)/python benchmarks/dashboard.py
+	$(BIN)/python benchmarks/growth.py --filled --dead-heads 1000000
+	$(BIN)/python benchmarks/growth.py --hold --minutes 20
+	$(BIN)/python benchmarks/capacity.py
 
 clean: ## remove what was made here
 	rm -rf $(VENV) $(NODE) dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench-results
