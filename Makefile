@@ -52,7 +52,7 @@ soak: $(VENV)/installed-dev ## the long versions of the tests of faults, propert
 	WORKBELL_SOAK=1 $(PYTEST) --timeout 3600 tests/faults tests/property tests/plans tests/engine \
 		tests/integration/test_example_socket_store.py
 
-soak-hold: $(VENV)/installed-dev ## an hour of constant load on PostgreSQL, without and with a session idle in transaction
+soak-hold: $(VENV)/installed-dev ## constant load on PostgreSQL, an hour without and an hour with a session idle in transaction
 	$(BIN)/python benchmarks/growth.py --hold --minutes 60 --after 10
 
 bench: $(VENV)/installed-dev ## against raw SQL; how late ticks are; cron against its peers; worker processes; events; HTTP; the dashboard; growth (45 minutes); capacity

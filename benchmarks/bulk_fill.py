@@ -6,6 +6,7 @@ rows made one after the other lie beside each other in every index.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from pathlib import Path
@@ -83,6 +84,7 @@ class Filler:
             self.connection.execute("VACUUM (ANALYZE) workbell_runs")
             self.connection.execute("VACUUM (ANALYZE) workbell_history")
             self.connection.execute("CHECKPOINT")
+        os.sync()  # else the disk is still busy with the fill, and every commit waits for that
 
     def close(self) -> None:
         self.connection.close()

@@ -150,16 +150,21 @@ class Steps:
 
 
 def all_steps(steps: Steps, count: int, sizes: Callable[[str], Sizes]) -> tuple[dict[str, Cost], Sizes, Sizes, float]:
-    found = steps.alone()
-    before = sizes("workbell_history")
+    """Costs of each step; bytes of a waiting and of a finished run; seconds to remove a batch."""
+    before = sizes("workbell_runs"), sizes("workbell_history")
+    found = {}
     found["enqueue, 1,000 a call"], _ = steps.cost(count, lambda: enqueue_bulk(steps.bell, steps.job, count, text=TEXT))
-    waiting = Sizes(*(value / count for value in sizes("workbell_runs")))
+    waiting = grown(before[0], sizes("workbell_runs"), count)
     found["claim, 100 at a time"], taken = steps.cost(count, lambda: steps.claim(count, 100))
     found["finish, 100 at a time"], _ = steps.cost(count, lambda: steps.finish(taken, 100))
-    after = sizes("workbell_history")
-    finished = Sizes(*((end - start) / count for start, end in zip(before, after, strict=True)))
-    found["remove, 1,000 at a time"], batch = steps.cost(count + ALONE, lambda: steps.prune(count + ALONE))
-    return found, waiting, finished, batch
+    finished = grown(before[1], sizes("workbell_history"), count)
+    found["remove, 1,000 at a time"], batch = steps.cost(count, lambda: steps.prune(count))
+    sizes("workbell_runs")  # vacuumed: the steps one by one meet no dead rows of these
+    return steps.alone() | found, waiting, finished, batch
+
+
+def grown(before: Sizes, after: Sizes, count: int) -> Sizes:
+    return Sizes(*((end - start) / count for start, end in zip(before, after, strict=True)))
 
 
 # PostgreSQL
@@ -258,7 +263,7 @@ def count_statements(
         for name in loads:
             before, began, done = statements.read(), time.monotonic(), child.done
             if name == "backlog":
-                drain(bell, job, child, 20_000)
+                drain(bell, job, child, BACKLOG)
             else:
                 with producer(url, 0, float(name.removesuffix("/s"))):
                     time.sleep(seconds)

@@ -121,7 +121,7 @@ def backend_cpu(server: PostgresServer, database: str) -> float:
 
 
 def compare_filled(sides: dict[str, Side], given: argparse.Namespace) -> None:
-    ratios: dict[str, list[float]] = {part: [] for part in (*PARTS, "all", "server CPU")}
+    ratios: dict[str, list[float]] = {part: [] for part in (*PARTS, "all", "CPU here", "server CPU")}
     whole: dict[str, list[float]] = {name: [] for name in sides}
     batches: dict[str, list[float]] = {name: [] for name in sides}
     for number in range(given.rounds + 1):
@@ -130,9 +130,12 @@ def compare_filled(sides: dict[str, Side], given: argparse.Namespace) -> None:
             side.add(given.batches * given.size)
             side.settle()
         cpu = {name: -side.server_cpu() for name, side in sides.items()}
+        here = dict.fromkeys(sides, 0.0)
         for batch in range(given.batches):
             for name in sorted(sides, reverse=bool(batch % 2)):
+                used = time.process_time()
                 sides[name].batch(given.size, times[name])
+                here[name] += time.process_time() - used
         if number == 0:
             continue  # warms caches and connections
         cpu = {name: cpu[name] + side.server_cpu() for name, side in sides.items()}
@@ -140,6 +143,7 @@ def compare_filled(sides: dict[str, Side], given: argparse.Namespace) -> None:
         for place, part in enumerate(PARTS):
             ratios[part].append(sums["filled"][place] / sums["empty"][place])
         ratios["all"].append(sum(sums["filled"]) / sum(sums["empty"]))
+        ratios["CPU here"].append(here["filled"] / here["empty"])
         if cpu["empty"]:
             ratios["server CPU"].append(cpu["filled"] / cpu["empty"])
         for name in sides:
