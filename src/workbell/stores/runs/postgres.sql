@@ -2,13 +2,14 @@
 --
 -- Statuses and tokens that guard a write come from the unnested arrays, not as constants. With a constant
 -- `status = 'running'` the planner may take the small partial index of running rows for each row of the batch
--- (279 ms for 1,000 rows); compared with a column of the batch, only the primary key can serve.
+-- (279 ms for 1,000 rows); compared with a column of the batch, only the primary key can serve. For the same reason a
+-- status that is a parameter is a subquery where rows are found by ctid: a claim read the index of queued runs twice.
 
 -- dispatch: queue what is due
 UPDATE workbell_runs SET status = :to_status, updated_at = :now
 WHERE ctid = ANY(ARRAY(SELECT ctid FROM workbell_runs WHERE status = 'scheduled' AND scheduled_for <= :now
     ORDER BY scheduled_for LIMIT :limit FOR UPDATE SKIP LOCKED))
-AND status = :from_status RETURNING id
+AND status = (SELECT CAST(:from_status AS text)) RETURNING id
 
 -- restart_waits: waits that began by a clock that was put back since begin now
 UPDATE workbell_runs SET scheduled_for = scheduled_for - (updated_at - CAST(:now AS timestamptz)), updated_at = :now
@@ -91,7 +92,7 @@ WHERE r.ctid = ANY(ARRAY(
         AND (q.expires_at IS NULL OR q.expires_at > :now OR q.attempt > 0)
         ORDER BY q.scheduled_for, q.id LIMIT pick.quota FOR UPDATE SKIP LOCKED) head
     LIMIT :limit))
-AND r.status = :from_status
+AND r.status = (SELECT CAST(:from_status AS text))
 RETURNING {started}
 
 -- renew: extend leases that are still held
