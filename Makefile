@@ -10,8 +10,16 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses 5 --di
 NODE := $(CURDIR)/.node
 MINIFLARE := 4.20260426.0
 
+# Benchmarks have peers beside Workbell, so they have environments of their own.
+VENV_BENCH := .venv-bench
+NODE_BENCH := $(CURDIR)/.node-bench
+GRAPHILE_WORKER := 0.17.3
+NODE_POSTGRES := 8.23.1
+BENCH := $(VENV_BENCH)/installed $(NODE_BENCH)/graphile-worker-$(GRAPHILE_WORKER)
+BENCH_PYTHON := PYTHONDONTWRITEBYTECODE= $(CURDIR)/$(VENV_BENCH)/bin/python
+
 .DEFAULT_GOAL := help
-.PHONY: help run test test-cloudflare test-redis test-pgbouncer quick check format soak bench clean
+.PHONY: help run test test-cloudflare test-redis test-pgbouncer quick check format soak bench bench-table bench-busy clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,7 +60,9 @@ soak: $(VENV)/installed-dev ## the long versions of the tests of faults, propert
 	WORKBELL_SOAK=1 $(PYTEST) --timeout 3600 tests/faults tests/property tests/plans tests/engine \
 		tests/integration/test_example_socket_store.py
 
-bench: $(VENV)/installed-dev ## against raw SQL; how late ticks are; cron against its peers; worker processes; events; HTTP; the dashboard
+bench: $(BENCH) $(VENV)/installed-dev ## all measurements: the table of peers, CPU-bound handlers, raw SQL, ticks, cron, workers, events, HTTP, the dashboard
+	$(BENCH_PYTHON) benchmarks/table.py
+	$(BENCH_PYTHON) benchmarks/busy_handlers.py
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/ticks.py
 	$(BIN)/python benchmarks/cron.py
@@ -63,8 +73,14 @@ bench: $(VENV)/installed-dev ## against raw SQL; how late ticks are; cron agains
 	$(BIN)/python benchmarks/http_api.py
 	$(BIN)/python benchmarks/dashboard.py
 
+bench-table: $(BENCH) ## Workbell, its peers and raw SQL in one table (needs npm), or part of it: make bench-table B="--rounds 1 --only latency"
+	$(BENCH_PYTHON) benchmarks/table.py $(B)
+
+bench-busy: $(VENV_BENCH)/installed ## CPU-bound handlers: drains, the latency of a neighbour and leases, beside peers; B=… as above
+	$(BENCH_PYTHON) benchmarks/busy_handlers.py $(B)
+
 clean: ## remove what was made here
-	rm -rf $(VENV) $(NODE) dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench-results
+	rm -rf $(VENV) $(VENV_BENCH) $(NODE) $(NODE_BENCH) dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench-results
 	rm -f examples/first/shop.db* examples/first/app.db*
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
@@ -75,6 +91,14 @@ $(NODE)/miniflare-$(MINIFLARE):
 	@mkdir -p $(NODE)
 	npm install --prefix $(NODE) --no-audit --no-fund --no-save --no-package-lock --ignore-scripts --loglevel error \
 		miniflare@$(MINIFLARE)
+	@touch $@
+
+$(NODE_BENCH)/graphile-worker-$(GRAPHILE_WORKER):
+	@command -v npm >/dev/null && command -v node >/dev/null \
+		|| { echo "make: bench-table needs Node.js 20 or newer and npm; on Debian: apt install nodejs npm" >&2; exit 1; }
+	@mkdir -p $(NODE_BENCH)
+	npm install --prefix $(NODE_BENCH) --no-audit --no-fund --no-save --no-package-lock --ignore-scripts --loglevel error \
+		graphile-worker@$(GRAPHILE_WORKER) pg@$(NODE_POSTGRES)
 	@touch $@
 
 # A stamp is newer than what it was made from, so that nothing is installed twice.
@@ -93,3 +117,12 @@ $(VENV)/installed: $(VENV)/made pyproject.toml
 $(VENV)/installed-dev: $(VENV)/made pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[postgres,dev]'
 	@touch $@ $(VENV)/installed
+
+$(VENV_BENCH)/made: | $(VENV)/made
+	@$(PYTHON) -m venv $(VENV_BENCH)
+	@touch $@
+
+$(VENV_BENCH)/installed: $(VENV_BENCH)/made pyproject.toml benchmarks/requirements.txt
+	$(CURDIR)/$(VENV_BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[postgres,server]' \
+		--requirement benchmarks/requirements.txt
+	@touch $@
