@@ -142,7 +142,8 @@ class System:
 
         CPU time is that of the same span. `neighbours`: enqueue so many paced runs meanwhile.
         """
-        n += neighbours and neighbours + 1
+        if neighbours:
+            n += neighbours + 1  # the first one connects
         with self._processes("watch", n) as (watcher,):
             self._line(watcher)
             began = time.time()
