@@ -7,9 +7,9 @@
 A peer is a module in `peers/`:
 
     STORE = "postgres" | "sqlite"
-    PACKAGES = [...]                # distributions whose versions are recorded
+    PACKAGES = [...]                # packages whose versions are recorded, of npm if NODE is there
     CONFIG = "..."                  # settings that matter, in words
-    NODE = "file.mjs"               # optional: a program in `node/` has the actions that this module lacks
+    NODE = "file.mjs"               # optional: a program in `node/` has the actions, except watch and info
     def setup(): ...                # an empty store with its tables
     def enqueue(stamps): ...        # one call for each item of an iterable, which may sleep between items
     def enqueue_bulk(sizes): ...    # optional: one call for each size of an iterable
@@ -159,7 +159,13 @@ class Leases:
 
 
 def info(peer: ModuleType) -> dict[str, Any]:
-    return {"config": peer.CONFIG, "versions": {name: version(name) for name in peer.PACKAGES}}
+    read = node_version if hasattr(peer, "NODE") else version
+    return {"config": peer.CONFIG, "versions": {name: read(name) for name in peer.PACKAGES}}
+
+
+def node_version(package: str) -> str:
+    file = Path(os.environ["BENCH_NODE"], "node_modules", package, "package.json")
+    return str(json.loads(file.read_text())["version"])
 
 
 def setup(peer: ModuleType) -> dict[str, Any]:
@@ -178,8 +184,7 @@ def main(name: str, action: str, *arguments: str) -> None:
     logging.disable(logging.WARNING)  # no peer pays for info logging
     name, _, command = name.partition(":")
     peer = importlib.import_module(f"rivals.peers.{name}")
-    needs = {"fill": "enqueue", "latency": "enqueue", "bulk": "enqueue_bulk"}.get(action, action)
-    if hasattr(peer, "NODE") and action not in ("watch", "info") and not hasattr(peer, needs):
+    if hasattr(peer, "NODE") and action not in ("watch", "info"):
         os.execvp("node", ["node", str(NODE / peer.NODE), action, *arguments])
     if action == "worker" and command:
         peer.supervise(command, int(arguments[0]))

@@ -30,7 +30,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
     _interrupted = True
     if not _starting:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)  # cleaning up takes a few seconds, and must not be cut short
+            signal.signal(number, lambda *_: None)  # cleaning up takes a few seconds, and must not be cut short
         raise KeyboardInterrupt
 
 

@@ -38,7 +38,7 @@ class Failed(RuntimeError):
 class Site:
     """A PostgreSQL server and a folder of the measurements, and the environment of their processes."""
 
-    def __init__(self, folder: Path, server: PostgresServer | None, extra: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, server: PostgresServer, extra: Mapping[str, str]) -> None:
         self.folder, self.server = folder, server
         self.environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("WORKBELL_", "BENCH_"))
@@ -46,25 +46,22 @@ class Site:
         self.environment |= {"BENCH_FOLDER": str(folder), "BENCH_NODE": str(NODE)}
         # Bytecode is kept, also where the environment says otherwise: a worker would compile while it drains.
         self.environment |= {"PYTHONPATH": python_path(BENCHMARKS), "PYTHONDONTWRITEBYTECODE": "", **extra}
-        if server is not None:
-            self.environment["BENCH_POSTGRES"] = server.url(DATABASE)
+        self.environment["BENCH_POSTGRES"] = server.url(DATABASE)
 
     def system(self, name: str) -> System:
         return System(self, name)
 
 
 @contextlib.contextmanager
-def opened(*, postgres: bool = True, **extra: str) -> Iterator[Site]:
+def opened(**extra: str) -> Iterator[Site]:
     """A site for as long as the block lasts; `extra` goes into the environment of its processes."""
     with tempfile.TemporaryDirectory(prefix="workbell-bench-") as folder:
-        server = PostgresServer(settings=SERVER).start() if postgres else None
+        server = PostgresServer(settings=SERVER)
         try:
-            if server is not None:
-                server.create_database(name=DATABASE)
+            server.start().create_database(name=DATABASE)
             yield Site(Path(folder), server, extra)
         finally:
-            if server is not None:
-                server.remove()
+            server.remove()
 
 
 class System:
@@ -193,8 +190,7 @@ class System:
         return found | {"cpu": worker / IDLE * 100, "server_cpu": server / IDLE * 100}
 
     def _cpu(self, pids: list[int]) -> tuple[float, float]:
-        server = self._site.server
-        return cpu_seconds(pids), 0.0 if server is None else cpu_seconds([server.pid])
+        return cpu_seconds(pids), cpu_seconds([self._site.server.pid])
 
     def _line(self, watcher: Any) -> dict[str, Any]:
         line = watcher.stdout.readline()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rivals import database
 
-STORE, PACKAGES = "postgres", []
+STORE, PACKAGES = "postgres", ["graphile-worker", "pg"]
 CONFIG = "its performance preset: localQueue 500, refetchDelay 10 ms, completeJobBatchDelay 0, 24 concurrent jobs"
 NODE = "graphile_worker.mjs"
 pending = database.Query("SELECT count(*) FROM graphile_worker.jobs")
