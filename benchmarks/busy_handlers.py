@@ -1,10 +1,15 @@
 """CPU-bound handlers, plain functions that compute for 1 ms and for 20 ms, beside peers. `make bench-busy` runs it.
 
 A loop in pure Python is calibrated once, and every system executes the same number of iterations in 10 threads of one
-process, which share the interpreter's lock. Measured are the drain rate; the start delay of an async neighbour (a plain
-function in huey) that is enqueued every 20 ms meanwhile, in peers with a priority above the busy runs, because they
-have no fair order; and, with a lease of 2 s, the least remaining lease of a running run and the number of lost leases.
-Runs of 300 ms take longer than that lease when 10 share a core: only renewals keep them.
+process, which share the interpreter's lock. Measured are
+
+- the drain rate;
+- the start delay of an async neighbour (a plain function in huey) that is enqueued every 20 ms meanwhile. Peers give it
+  a priority above the busy runs. Workbell has no priorities: there it depends on the fair order of the jobs;
+- with a lease of 2 s, the least remaining lease of a running run, and the number of lost leases. Runs of 300 ms take
+  longer than that lease when 10 share a core: only renewals keep them.
+
+PgQueuer is shown without and with its `concurrency_limit`: the one is better at drains, the other for the neighbour.
 """
 
 from __future__ import annotations
@@ -27,7 +32,8 @@ THREADS = 10  # Workbell's default concurrency
 LEASE = 2.0  # seconds
 LONG = 300.0  # ms: more than the lease, when 10 of them share a core
 NEIGHBOURS = 300  # 6 s of paced runs
-PG, SQLITE, HUEY, PGQUEUER = "workbell_pg", "workbell_sqlite", "huey_sqlite", "pgqueuer"
+PG, SQLITE, HUEY = "workbell_pg", "workbell_sqlite", "huey_sqlite"
+PGQUEUER, LIMITED = "pgqueuer", "pgqueuer_limited"
 MEASURES = ("drain", "neighbour", "lease")
 
 
@@ -59,14 +65,14 @@ def contests(site: Site, per_ms: float, spans: list[float], seconds: float) -> l
         measures = {name: partial(busy, one, runs, iterations, neighbours) for name, one in systems.items()}
         return Contest(f"{what} {ms:g} ms", what, measures)
 
-    everybody = [SQLITE, HUEY, PG, PGQUEUER]
+    everybody = [SQLITE, HUEY, PG, PGQUEUER, LIMITED]
     found = [contest("drain", ms, everybody) for ms in spans]
     found += [contest("neighbour", ms, everybody, NEIGHBOURS) for ms in spans]
     return [*found, contest("lease", LONG, [SQLITE, PG])]
 
 
 def rows(spans: list[float]) -> list[Row]:
-    pairs = [(SQLITE, HUEY, "SQLite"), (PG, PGQUEUER, "PostgreSQL")]
+    pairs = [(SQLITE, HUEY, "SQLite"), (PG, PGQUEUER, "PostgreSQL"), (PG, LIMITED, "PostgreSQL")]
     found = [
         Row(f"drain {ms:g} ms", f"drain, {ms:g} ms a run, {store}", ours, peer)
         for ms in spans

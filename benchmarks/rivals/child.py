@@ -132,6 +132,8 @@ def watch(peer: ModuleType, n: int) -> dict[str, Any]:
             lease.look()
         time.sleep(0.004)
     while (left := peer.pending()) > 0 and time.time() < end:
+        if lease is not None:
+            lease.look()
         time.sleep(0.01)
     done = time.time()
     found = {"first": first, "done": done, "count": COUNT.stat().st_size, "left": left}

@@ -64,7 +64,9 @@ def _bulk(entrypoint: str, payload: bytes, sizes: Iterable[int]) -> None:
     uvloop.run(in_bulk())
 
 
-def worker() -> None:
+def worker(limit: int = 0) -> None:
+    """`limit` of CPU-bound runs that are taken at once; 0 takes all, and most of them wait for a thread."""
+
     async def work() -> None:
         queue = PgQueuer(AsyncpgDriver(await asyncpg.connect(POSTGRES)))
 
@@ -79,8 +81,7 @@ def worker() -> None:
                 hit(0)
                 compute(iterations)
 
-            # Not concurrency_limit: it counts runs until their buffered completion is written, 10 every 100 ms.
-            @queue.entrypoint("busy")
+            @queue.entrypoint("busy", concurrency_limit=limit)
             async def busy(job: Job) -> None:
                 await asyncio.to_thread(blocking, int(job.payload or b"0"))
 
