@@ -10,8 +10,16 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses 5 --di
 NODE := $(CURDIR)/.node
 MINIFLARE := 4.20260426.0
 
+# Benchmarks have peers beside Workbell, so they have environments of their own.
+VENV_BENCH := .venv-bench
+NODE_BENCH := $(CURDIR)/.node-bench
+GRAPHILE_WORKER := 0.17.3
+NODE_POSTGRES := 8.23.1
+BENCH := $(VENV_BENCH)/installed $(NODE_BENCH)/graphile-worker-$(GRAPHILE_WORKER)
+BENCH_PYTHON := PYTHONDONTWRITEBYTECODE= $(CURDIR)/$(VENV_BENCH)/bin/python
+
 .DEFAULT_GOAL := help
-.PHONY: help run test test-cloudflare test-redis test-pgbouncer quick check format soak soak-hold bench clean
+.PHONY: help run test test-cloudflare test-redis test-pgbouncer quick check format soak soak-hold bench bench-table bench-busy clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,7 +63,9 @@ soak: $(VENV)/installed-dev ## the long versions of the tests of faults, propert
 soak-hold: $(VENV)/installed-dev ## constant load on PostgreSQL, an hour without and an hour with a session idle in transaction
 	$(BIN)/python benchmarks/growth.py --hold --minutes 60 --after 10
 
-bench: $(VENV)/installed-dev ## against raw SQL; how late ticks are; cron against its peers; worker processes; events; HTTP; the dashboard; growth (45 minutes); capacity
+bench: $(BENCH) $(VENV)/installed-dev ## all measurements: peers, CPU-bound handlers, raw SQL, ticks, cron, workers, events, HTTP, dashboard, growth, capacity
+	$(BENCH_PYTHON) benchmarks/table.py
+	$(BENCH_PYTHON) benchmarks/busy_handlers.py
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/ticks.py
 	$(BIN)/python benchmarks/cron.py
@@ -69,8 +79,14 @@ bench: $(VENV)/installed-dev ## against raw SQL; how late ticks are; cron agains
 	$(BIN)/python benchmarks/growth.py --hold --minutes 20
 	$(BIN)/python benchmarks/capacity.py
 
+bench-table: $(BENCH) ## Workbell, its peers and raw SQL in one table (needs npm), or part of it: make bench-table B="--rounds 1 --only latency"
+	$(BENCH_PYTHON) benchmarks/table.py $(B)
+
+bench-busy: $(VENV_BENCH)/installed ## CPU-bound handlers: drains, the latency of a neighbour and leases, beside peers; B=… as above
+	$(BENCH_PYTHON) benchmarks/busy_handlers.py $(B)
+
 clean: ## remove what was made here
-	rm -rf $(VENV) $(NODE) dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench-results
+	rm -rf $(VENV) $(VENV_BENCH) $(NODE) $(NODE_BENCH) dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench-results
 	rm -f examples/first/shop.db* examples/first/app.db*
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
@@ -81,6 +97,14 @@ $(NODE)/miniflare-$(MINIFLARE):
 	@mkdir -p $(NODE)
 	npm install --prefix $(NODE) --no-audit --no-fund --no-save --no-package-lock --ignore-scripts --loglevel error \
 		miniflare@$(MINIFLARE)
+	@touch $@
+
+$(NODE_BENCH)/graphile-worker-$(GRAPHILE_WORKER):
+	@command -v npm >/dev/null && command -v node >/dev/null \
+		|| { echo "make: bench-table needs Node.js 20 or newer and npm; on Debian: apt install nodejs npm" >&2; exit 1; }
+	@mkdir -p $(NODE_BENCH)
+	npm install --prefix $(NODE_BENCH) --no-audit --no-fund --no-save --no-package-lock --ignore-scripts --loglevel error \
+		graphile-worker@$(GRAPHILE_WORKER) pg@$(NODE_POSTGRES)
 	@touch $@
 
 # A stamp is newer than what it was made from, so that nothing is installed twice.
@@ -99,3 +123,12 @@ $(VENV)/installed: $(VENV)/made pyproject.toml
 $(VENV)/installed-dev: $(VENV)/made pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[postgres,dev]'
 	@touch $@ $(VENV)/installed
+
+$(VENV_BENCH)/made: | $(VENV)/made
+	@$(PYTHON) -m venv $(VENV_BENCH)
+	@touch $@
+
+$(VENV_BENCH)/installed: $(VENV_BENCH)/made pyproject.toml benchmarks/requirements.txt
+	$(CURDIR)/$(VENV_BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[postgres,server]' \
+		--requirement benchmarks/requirements.txt
+	@touch $@

@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -43,9 +44,12 @@ SIGNALS = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.S
 class PostgresServer:
     """One server with its own data folder, port and process."""
 
-    def __init__(self, folder: Path | None = None, **environment: str) -> None:
-        """`environment`: what its process is to have in its environment besides."""
+    def __init__(
+        self, folder: Path | None = None, *, settings: Mapping[str, str] | None = None, **environment: str
+    ) -> None:
+        """`settings` are added to those of the tests, `environment` to that of its process."""
         self._environment = os.environ | environment
+        self._settings = SETTINGS | dict(settings or {})
         self._user = unprivileged_user()
         self.programs = programs(self._user)
         # A test's own folder is often closed to other users, then the data need a place of their own.
@@ -81,7 +85,7 @@ class PostgresServer:
 
     def _launch(self) -> bool:
         command = [str(self.programs / "postgres"), "-D", str(self.data), "-p", str(self.port)]
-        command += [f"--{name}={value}" for name, value in SETTINGS.items()]
+        command += [f"--{name}={value}" for name, value in self._settings.items()]
         guard = [sys.executable, str(Path(__file__).with_name("guard.py")), self._user, str(self.folder), *command]
         with self.log.open("ab") as log:
             self._guard = subprocess.Popen(
