@@ -20,7 +20,7 @@ from workbell.engine.role import Role
 from workbell.errors import WorkbellError
 from workbell.job_files.job_folder import JobFolder
 from workbell.notices.run_log import log_all
-from workbell.process.garbage import rare_collections
+from workbell.process.interpreter import set_for_work
 from workbell.queues.guarded import GuardedQueue
 from workbell.runs.runtime import Runtime, nothing
 from workbell.settings import Settings
@@ -130,7 +130,7 @@ class EngineHost:
             end(stop.is_set())
 
         self._end_run = stop.set
-        with rare_collections(), _signals(loop, on_signal) if started is None else contextlib.nullcontext():
+        with set_for_work(), _signals(loop, on_signal) if started is None else contextlib.nullcontext():
             server = None if http is None else self._listen(http)  # first: it may be refused
             engine = self._start(loop, role)
             if server is not None:

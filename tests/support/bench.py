@@ -11,6 +11,7 @@ from random import Random
 from tests.support.fresh_store import fresh_store
 from workbell import Context, Run, Workbell
 from workbell.claims.claiming import Claimant, FairClaims
+from workbell.engine.claim_hints import ClaimHints
 from workbell.engine.clean_history import remove
 from workbell.engine.consume import Consume, serves
 from workbell.engine.dispatch import Dispatch
@@ -77,6 +78,7 @@ class Bench:
         self.held = RecordedRuns(self.clock, [self.claims_waker])
         self.reports = ProgressAndLogs(self.store, self.clock)
         self.finish = Finish(self.store, self.booking, self.held, self.reports, randomness=Random(1))
+        self.hints = ClaimHints()
         self.consume = Consume(
             self.store,
             self.booking,
@@ -88,6 +90,7 @@ class Bench:
             self.finish,
             concurrency=concurrency,
             poll=1,
+            hints=self.hints,
         )
         self.dispatch = Dispatch(self.store, self._announce, 1)
         self.recover = Recover(self.store, self.booking, self._announce, 5, lease=LEASE)
@@ -126,6 +129,7 @@ class Bench:
 
     def claim(self) -> list[Work]:
         """Claim until there is nothing more to claim; what was handed to the slots."""
+        self.hints.hint()
         while self.consume.step(self.clock.now()) == 0:
             pass
         taken, self.delivered[:] = list(self.delivered), []

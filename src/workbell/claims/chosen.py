@@ -15,6 +15,7 @@ class ChosenClaims:
     """Claims from a list of runs, until none of them is left that can start. Fairness has no say in it."""
 
     free_at: datetime | None = None
+    exhausted = False
 
     def __init__(self, store: Store, ids: Iterable[str]) -> None:
         self._store = store

@@ -21,6 +21,8 @@ HEADS = 500  # lanes that one survey returns
 CLAIMS = 5  # served by one survey: a more urgent run, or another tenant's first one, goes unseen for so long
 MOST_SEEN = 100  # lanes that are remembered, so that their runs can be taken by their ids
 SETTINGS_FRESH = timedelta(seconds=1)
+SURE = 2  # claims in a row that took all there was let the next one be a guess; twice as many after a wrong one
+MOST_NEEDED = 1000
 SURVEY_VALID = 0.5  # seconds that a survey is good for: so long may a pause go unseen
 
 
@@ -43,6 +45,11 @@ class Claims(Protocol):
     @property
     def free_at(self) -> datetime | None:
         """When the earliest run may start that a rate delayed at the last claim; None: no rate delayed one."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the last claim left nothing to claim, as a survey of its own showed: then hints are a reason for the
+        next claim, and the end of a run is not."""
 
     def claim(self, claimant: Claimant, limit: int, now: datetime, slots: int | None = None) -> list[Run]:
         """Up to `limit` runs, each claimed in the store under a lease; in the order to be worked on.
@@ -70,6 +77,11 @@ class FairClaims:
         self._turn = 0
         self._seen: dict[int, Lane] = {}  # the last lanes that surveys returned
         self.free_at: datetime | None = None  # when the earliest run may start that a rate delayed at the last claim
+        self.exhausted = False
+        self._guess: Head | None = None  # the one lane that had runs at the last survey
+        self._guessed = False  # since that survey
+        self._streak = 0  # claims that took all there was, one after the other
+        self._needed = SURE  # for a guess
 
     def claim(self, claimant: Claimant, limit: int, now: datetime, slots: int | None = None) -> list[Run]:
         """Up to `limit` runs, each claimed in the store under a lease; in the order to be worked on.
@@ -80,12 +92,14 @@ class FairClaims:
         slots = limit if slots is None else min(slots, limit)
         terms = LeaseTerms(claimant.worker, now, now + claimant.lease)
         surveyed = False
-        self.free_at = None
+        self.free_at, self.exhausted = None, False
         if self._surveyed_at is not None and abs(now - self._surveyed_at) > self._fresh:
             self._heads = []
         ends: set[int] = set()
         while True:
             if not self._heads:
+                if not surveyed and (taken := self._take_guess(limit, terms)):
+                    return taken
                 self._survey(claimant, now)
                 surveyed = True
                 if self._after in ends:  # all the way round: where every page is full, there is no last one
@@ -100,11 +114,30 @@ class FairClaims:
                 picks = self._within(picks, slots)
                 limits = {pick.lane_id: self._limits[pick.lane_id] for pick in picks if pick.lane_id in self._limits}
             taken = self._store.runs.claim(picks, limit, terms, limits=limits) if picks else []
+            if surveyed and self._after < 0 and not self._limits:
+                self.exhausted = not taken or (len(self._heads) == len(picks) == 1 and len(taken) < picks[0].quota)
+                if taken:
+                    self._guess = self._heads[0] if self.exhausted else None
+                    self._streak = self._streak + 1 if self.exhausted else 0
             if taken:
                 return self._note(taken, limit)
             self._heads = []
             if surveyed and self._after < 0:  # the last page of lanes: nothing here for this claim
                 return []
+
+    def _take_guess(self, limit: int, terms: LeaseTerms) -> list[Run]:
+        """Claim from the lane that has had all the runs lately, as long as the last survey is good: a run that comes
+        alone starts without another. Half of the slots are left to what a survey shows, which follows at once."""
+        head = self._guess
+        if head is None or self._streak < self._needed or self._guessed or limit < 2 or self._surveyed_at is None:
+            return []
+        if abs(terms.now - self._surveyed_at) > self._fresh:
+            return []
+        self._guessed = True
+        taken = self._store.runs.claim([Pick(head.lane_id, head.rank, limit // 2, head.since)], limit // 2, terms)
+        if not taken:  # others are quicker, or hints come that are for nothing: guess more rarely
+            self._streak, self._needed = 0, min(2 * self._needed, MOST_NEEDED)
+        return taken
 
     def take(self, claimant: Claimant, ids: Sequence[str], now: datetime) -> list[Run]:
         """Claim these runs, without a choice: for a worker that has more slots free than there are ids.
@@ -162,6 +195,7 @@ class FairClaims:
         while len(self._seen) > MOST_SEEN:
             del self._seen[next(iter(self._seen))]
         self._claims = 0
+        self._guessed = False
         self._surveyed_at = now
         self._tenants.refresh(now)
         self._shares.weights = self._tenants.weights

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from workbell.claims.claiming import Claimant, Claims
-from workbell.engine.claim_hints import NOTHING, ClaimHints, ReceivedHints
+from workbell.engine.claim_hints import ClaimHints, ReceivedHints
 from workbell.engine.duty import Waker
 from workbell.engine.finish import Finish
 from workbell.engine.hand_back import paused
@@ -103,12 +103,13 @@ class Consume:
             self._release_strays(now)
         if self._held.drained:
             self._release_suspects(list(self._suspects))
+            self._backlog = True
             return None  # woken when it may go on; what else has not begun is handed back
         if self._alone is not None and self._held.has(self._alone):
             return None  # nothing beside it; woken when it is booked
         if self._suspects:
             return self._run_alone()
-        unbooked = self._finish.size
+        unbooked = len(self._finish.waiting)
         if unbooked >= MOST_UNBOOKED:
             return None  # woken when some are booked
         moment = self._clock.monotonic()  # before the claim: a lease is not longer than that
@@ -119,8 +120,8 @@ class Consume:
         if executing > refill_at:
             return None
         want = self._concurrency + self._prefetch.ahead - executing
-        received = NOTHING if self._permits is None else self._hints.take()
-        if self._permits is not None and not self._is_due(received, moment):
+        received = self._hints.take()
+        if (self._permits is not None or self._claims.exhausted) and not self._is_due(received, moment):
             return self._poll_at - moment
         # Runs of limited jobs are claimed only if they begin at once: one that waits here counts against the limit, and
         # another worker could run it. But while short runs are claimed ahead all the time, no slot would ever be free:
@@ -137,7 +138,9 @@ class Consume:
                 self._backlog = len(runs) < len(named)  # others have them, or they are for the fair choice
             else:
                 runs = self._claims.claim(self._claimant, want, now, max(slots, 0))
-                self._backlog = bool(runs)
+                self._backlog = bool(runs) and not self._claims.exhausted
+                if self._claims.exhausted:
+                    self._poll_at = moment + self._until_free(now, moment)
             # All before the first is held: definitions may have to be read, and what is held must be executed.
             jobs = [find(run.lane.job) or self._registry.find_for(run.lane.tenant, run.lane.job) for run in runs]
         except Exception:  # whatever it was, the claim may have been written
@@ -149,7 +152,7 @@ class Consume:
         return wait
 
     def _is_due(self, received: ReceivedHints, moment: float) -> bool:
-        """Whether there may be something to claim. Where a queue announces runs, that one has ended is no reason."""
+        """Whether there may be something to claim. That a run has ended is no reason."""
         return received.hinted or bool(received.permits) or self._backlog or moment >= self._poll_at
 
     def _receive(
@@ -179,7 +182,7 @@ class Consume:
             (self._suspects if run.suspect and not work.isolated else works).append(work)
         if works:
             self._deliver(works)
-        return 0 if self._backlog else max(self._poll_at - moment, 0)
+        return 0 if self._backlog or self._suspects else max(self._poll_at - moment, 0)
 
     def _deliver(self, works: Sequence[Work]) -> None:
         runs = [work.run for work in works]
@@ -235,6 +238,7 @@ class Consume:
             self._held.put_dropped(dropped)
             raise
         if strays:
+            self._backlog = True
             log.info("handed back of what was claimed and is not held here: %d", len(strays))
 
     def take_back(self) -> list[Work]:

@@ -48,6 +48,8 @@ class RoundClaims:
         self.error: Exception | None = None  # of the last claim
         self._failed = 0
 
+    exhausted = False  # the round ends by a claim that finds nothing
+
     @property
     def free_at(self) -> datetime | None:
         return self._claims.free_at

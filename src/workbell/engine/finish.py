@@ -42,15 +42,14 @@ class Finish:
         announce: Callable[[Iterable[Run]], None] | None = None,
         hint: Callable[[], None] = lambda: None,
     ) -> None:
-        """`announce` is for runs that wait again, where a queue wakes the claims; else each booking does. `hint` is
-        for the claims here."""
+        """`announce` is for runs that wait again, where a queue wakes the claims; `hint` is for the claims here."""
         self._store = store
         self._clock = store.clock
         self._booking = booking
         self._held = held
         self._reports = reports
         self._random = randomness or Random()
-        self._waiting: list[Decided] = []
+        self.waiting: list[Decided] = []  # outcomes that are not written yet
         self._lock = threading.Lock()
         self.superseded = 0
         self._announce = announce
@@ -75,8 +74,8 @@ class Finish:
             if work.settled:
                 return
             work.settled = True
-            self._waiting.append((work, transition))
-            size = len(self._waiting)
+            self.waiting.append((work, transition))
+            size = len(self.waiting)
         if size == 1:  # else a wake-up is on its way already
             self.waker.wake()
         if len(self._held.by_id) - size <= self._held.refill_at:  # claims need not wait for the booking
@@ -84,11 +83,11 @@ class Finish:
 
     @property
     def size(self) -> int:
-        return len(self._waiting)
+        return len(self.waiting)
 
     def step(self, _now: datetime) -> float | None:
         with self._lock:
-            batch = self._waiting[:BATCH]
+            batch = self.waiting[:BATCH]
         if not batch:
             return None
         if len(batch) > 1:
@@ -97,7 +96,7 @@ class Finish:
             self._reports.settle(work.held for work, _ in batch)
         written = self._booking.book([(work.run, transition) for work, transition in batch])
         with self._lock:
-            del self._waiting[: len(batch)]
+            del self.waiting[: len(batch)]
         works = [work for work, _ in batch]
         if len(written) < len(batch):
             done = {run.id for run, _ in written}
@@ -107,8 +106,10 @@ class Finish:
         if any(work.job.limits.concurrency for work in works):
             self._hint()
             self._store.wake()  # another worker may be waiting for a run of a limited job to end
-        if self._announce is not None and (waiting := _waiting_again(written)):
-            self._announce(waiting)
+        if any(change.finished_at is None or change.then for _, change in written):
+            self._hint()
+            if self._announce is not None:
+                self._announce(_waiting_again(written))
         return 0
 
     def _drop(self, refused: Sequence[Work]) -> None:

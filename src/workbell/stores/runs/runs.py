@@ -51,7 +51,8 @@ class StoredRuns:
 
     def survey(self, after: int, limit: int) -> builtins.list[Head]:
         if self._database.dialect.one_writer:
-            return self._lanes.make_heads(read_rows(self._database, "survey", after=after, limit=limit))
+            (found,) = self._database.read([Statement("survey", {"after": after, "limit": limit})])
+            return self._lanes.make_heads(found)
         return self._lanes.make_heads(self._bounds.survey(after, limit))
 
     def survey_tenant(self, tenant: str, limit: int, targets: Sequence[str] | None = None) -> builtins.list[Head]:

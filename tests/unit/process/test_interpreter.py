@@ -1,19 +1,24 @@
-"""Collections of garbage are rare in a worker process, and as they were afterwards."""
+"""Settings of the interpreter in a worker process, and that they are as they were afterwards."""
 
 from __future__ import annotations
 
 import gc
+import sys
 
-from workbell.process.garbage import YOUNGEST, rare_collections
+import pytest
+
+from workbell.process.interpreter import SWITCH, YOUNGEST, set_for_work
 
 
-def test_thresholds_and_frozen_objects_are_put_back() -> None:
-    before = gc.get_threshold()
-    with rare_collections():
+def test_all_is_put_back() -> None:
+    before, switch = gc.get_threshold(), sys.getswitchinterval()
+    with set_for_work():
         assert gc.get_threshold() == (YOUNGEST, *before[1:])
         assert gc.get_freeze_count() > 0
+        assert sys.getswitchinterval() == pytest.approx(SWITCH)
     assert gc.get_threshold() == before
     assert gc.get_freeze_count() == 0
+    assert sys.getswitchinterval() == switch
 
 
 def test_garbage_of_handlers_is_still_collected() -> None:
@@ -26,7 +31,7 @@ def test_garbage_of_handlers_is_still_collected() -> None:
         def __del__(self) -> None:
             gone.append("part")
 
-    with rare_collections():
+    with set_for_work():
         Part()
         kept = [[] for _ in range(2 * YOUNGEST)]
         assert gone == ["part"]

@@ -1,0 +1,139 @@
+"""Fair claims: when another survey is needed, and when a run that comes alone is claimed without one."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.support.fresh_store import fresh_store
+from workbell.claims.claiming import SURE, Claimant, FairClaims
+from workbell.model.run import Run
+from workbell.stores.port import Store
+from workbell.testing.clock import ManualClock
+from workbell.testing.contracts.making import request
+
+
+class Claiming:
+    """The claims of one worker, with counts of what they ask of the store."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.clock = ManualClock()
+        self.store: Store = fresh_store(clock=self.clock)
+        self.claims = FairClaims(self.store)
+        self.asked: list[str] = []
+        for verb in ("survey", "claim"):
+            monkeypatch.setattr(self.store.runs, verb, self._counted(verb))
+
+    def _counted(self, verb: str):
+        real = getattr(self.store.runs, verb)
+
+        def call(*args, **options):
+            self.asked.append(verb)
+            return real(*args, **options)
+
+        return call
+
+    def add(self, *jobs: str, **options: int) -> None:
+        self.store.runs.add([request(job, **options) for job in jobs])
+
+    def claim(self, limit: int = 10) -> tuple[list[Run], list[str]]:
+        """The runs of a claim, and the verbs that it called."""
+        self.asked.clear()
+        self.clock.advance(0.02)
+        claimant = Claimant("worker", timedelta(seconds=30), lambda _lane: True)
+        return self.claims.claim(claimant, limit, self.clock.now()), list(self.asked)
+
+
+@pytest.fixture
+def claiming(monkeypatch: pytest.MonkeyPatch) -> Claiming:
+    return Claiming(monkeypatch)
+
+
+def test_one_lane_that_gave_all_it_had_is_exhausted(claiming: Claiming) -> None:
+    claiming.add("work", "work")
+    runs, asked = claiming.claim()
+    assert (len(runs), asked, claiming.claims.exhausted) == (2, ["survey", "claim"], True)
+
+
+def test_nothing_is_exhausted_too(claiming: Claiming) -> None:
+    assert claiming.claim() == ([], ["survey"])
+    assert claiming.claims.exhausted
+
+
+@pytest.mark.parametrize(
+    ("jobs", "limit"),
+    [(["work"] * 3, 3), (["work", "other"], 10), (["work"] * 3, 2)],
+    ids=["as many as were asked for", "of two lanes either may have more", "more than were asked for"],
+)
+def test_there_may_be_more(claiming: Claiming, jobs: list[str], limit: int) -> None:
+    claiming.add(*jobs)
+    runs, _ = claiming.claim(limit)
+    assert runs
+    assert not claiming.claims.exhausted
+
+
+def test_a_better_rank_left_the_others_waiting(claiming: Claiming) -> None:
+    claiming.add("work")
+    claiming.add("work", priority=5)
+    assert [run.rank for run in claiming.claim()[0]] == [-5]
+    assert not claiming.claims.exhausted
+    assert [run.rank for run in claiming.claim()[0]] == [0]
+
+
+def test_what_came_after_the_survey_is_not_overlooked(claiming: Claiming) -> None:
+    """A survey serves several claims: of lanes that are new since then it knows nothing."""
+    claiming.add(*["work"] * 5)
+    assert len(claiming.claim(3)[0]) == 3
+    claiming.add("other")
+    runs, asked = claiming.claim(10)
+    assert ({run.job for run in runs}, asked) == ({"work"}, ["claim"])
+    assert not claiming.claims.exhausted
+    assert [run.job for run in claiming.claim()[0]] == ["other"]
+
+
+class TestGuess:
+    """After a few runs that came alone, the next one is claimed first and surveyed afterwards."""
+
+    def streak(self, claiming: Claiming) -> None:
+        for _ in range(SURE):
+            claiming.add("work")
+            assert claiming.claim()[1] == ["survey", "claim"]
+
+    def test_it_saves_the_survey(self, claiming: Claiming) -> None:
+        self.streak(claiming)
+        for _ in range(3):
+            claiming.add("work")
+            runs, asked = claiming.claim()
+            assert (len(runs), asked, claiming.claims.exhausted) == (1, ["claim"], False)
+            assert claiming.claim() == ([], ["survey"])
+
+    def test_half_of_the_slots_are_left_to_what_a_survey_shows(self, claiming: Claiming) -> None:
+        self.streak(claiming)
+        claiming.add(*["work"] * 10)
+        claiming.add("urgent", priority=9)
+        assert [run.job for run in claiming.claim()[0]] == ["work"] * 5
+        runs, asked = claiming.claim(5)
+        assert asked == ["survey", "claim"]
+        assert runs[0].job == "urgent"
+
+    def test_one_slot_is_not_given_away(self, claiming: Claiming) -> None:
+        self.streak(claiming)
+        claiming.add("work")
+        assert claiming.claim(1)[1] == ["survey", "claim"]
+
+    def test_not_by_an_old_survey(self, claiming: Claiming) -> None:
+        """A pause may have come since: it is seen within half a second."""
+        self.streak(claiming)
+        claiming.clock.advance(1)
+        claiming.add("work")
+        assert claiming.claim()[1] == ["survey", "claim"]
+
+    def test_a_wrong_one_makes_them_rarer(self, claiming: Claiming) -> None:
+        self.streak(claiming)
+        assert claiming.claim()[1] == ["claim", "survey"]
+        for _ in range(2 * SURE):
+            claiming.add("work")
+            assert claiming.claim()[1] == ["survey", "claim"]
+        claiming.add("work")
+        assert claiming.claim()[1] == ["claim"]
