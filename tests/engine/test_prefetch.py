@@ -11,39 +11,48 @@ from workbell.engine.prefetch import AHEAD_SECONDS, MOST_AHEAD, TRUSTED, WINDOW,
 
 def test_nothing_is_held_ahead_at_first() -> None:
     prefetch = Prefetch(10, 0.0)
-    assert prefetch.plan(0, 0.0, idle=True) == 9  # one free slot is a reason to claim
+    assert prefetch.plan(0, 0.0, idle=True, starved=True) == 9  # one free slot is a reason to claim
     assert prefetch.ahead == 0
 
 
 def test_a_burst_is_known_by_its_first_runs() -> None:
     """Ten that returned within a millisecond let eighty be claimed, not thousands: the next ones may be slow."""
     prefetch = Prefetch(10, 0.0)
-    prefetch.plan(0, 5.0, idle=True)
-    prefetch.plan(10, 5.001, idle=False)
+    prefetch.plan(0, 5.0, idle=True, starved=True)
+    prefetch.plan(10, 5.001, idle=False, starved=True)
     assert prefetch.ahead == 10 * TRUSTED
-    prefetch.plan(90, 5.003, idle=False)
+    prefetch.plan(90, 5.003, idle=False, starved=True)
     assert prefetch.ahead == 90 * TRUSTED
+
+
+def test_a_few_quick_runs_beside_slow_ones_say_nothing() -> None:
+    """Five runs of another job that return at once, while ten slow ones are executing: nothing more is held ahead."""
+    prefetch = Prefetch(10, 0.0)
+    prefetch.plan(6, 0.1, idle=False, starved=False)
+    before = prefetch.ahead
+    prefetch.plan(11, 0.101, idle=False, starved=False)
+    assert prefetch.ahead == before == 6
 
 
 def test_what_was_measured_before_a_pause_is_forgotten() -> None:
     prefetch = Prefetch(10, 0.0)
-    prefetch.plan(2000, 0.1, idle=False)
+    prefetch.plan(2000, 0.1, idle=False, starved=False)
     assert prefetch.ahead == MOST_AHEAD
-    prefetch.plan(2000, 9.0, idle=True)
+    prefetch.plan(2000, 9.0, idle=True, starved=True)
     assert prefetch.ahead == 0
 
 
 @given(
     slots=st.integers(1, 200),
-    steps=st.lists(st.tuples(st.integers(0, 5000), st.floats(0, 2), st.booleans()), max_size=30),
+    steps=st.lists(st.tuples(st.integers(0, 5000), st.floats(0, 2), st.booleans(), st.booleans()), max_size=30),
 )
-def test_bounds(slots: int, steps: list[tuple[int, float, bool]]) -> None:
+def test_bounds(slots: int, steps: list[tuple[int, float, bool, bool]]) -> None:
     """Never more than the most, nor more than eight times what returned within one window; and a claim is worth it."""
     prefetch = Prefetch(slots, 0.0)
     returned, moment, fastest = 0, 0.0, 0.0
-    for count, passed, idle in steps:
+    for count, passed, idle, starved in steps:
         returned, moment = returned + count, moment + passed
-        refill_at = prefetch.plan(returned, moment, idle=idle)
+        refill_at = prefetch.plan(returned, moment, idle=idle, starved=starved)
         assert 0 <= prefetch.ahead <= min(MOST_AHEAD, returned * max(TRUSTED, AHEAD_SECONDS / WINDOW))
         fastest = slots + prefetch.ahead - refill_at
         assert 1 <= fastest <= max(prefetch.ahead, 1)

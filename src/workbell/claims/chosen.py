@@ -22,6 +22,9 @@ class ChosenClaims:
         self._left = list(ids)
         self._tenants = TenantCache(store)
 
+    def forget_survey(self) -> None:
+        """There is none: the runs are chosen."""
+
     def claim(self, claimant: Claimant, limit: int, now: datetime, slots: int | None = None) -> list[Run]:
         """Up to `limit` runs, or as many as there are slots. Those that a limit holds up are tried again next time."""
         most = limit if slots is None else min(slots, limit)

@@ -51,6 +51,9 @@ class Claims(Protocol):
         """Whether the last claim left nothing to claim, as a survey of its own showed: then hints are a reason for the
         next claim, and the end of a run is not."""
 
+    def forget_survey(self) -> None:
+        """Something has changed: the next claim makes a survey of its own."""
+
     def claim(self, claimant: Claimant, limit: int, now: datetime, slots: int | None = None) -> list[Run]:
         """Up to `limit` runs, each claimed in the store under a lease; in the order to be worked on.
 
@@ -124,6 +127,9 @@ class FairClaims:
             self._heads = []
             if surveyed and self._after < 0:  # the last page of lanes: nothing here for this claim
                 return []
+
+    def forget_survey(self) -> None:
+        self._heads = []
 
     def _take_guess(self, limit: int, terms: LeaseTerms) -> list[Run]:
         """Claim from the lane that has had all the runs lately, as long as the last survey is good: a run that comes

@@ -114,7 +114,8 @@ class Consume:
             return None  # woken when some are booked
         moment = self._clock.monotonic()  # before the claim: a lease is not longer than that
         idle = not self._held.by_id and moment - self._held.removed_at > AHEAD_SECONDS
-        refill_at = self._prefetch.plan(self._held.removed + unbooked, moment, idle=idle)
+        starved = len(self._held.by_id) == unbooked
+        refill_at = self._prefetch.plan(self._held.removed + unbooked, moment, idle=idle, starved=starved)
         self._held.refill_at = refill_at  # before counting: an outcome that comes later wakes us
         executing = len(self._held.by_id) - unbooked
         if executing > refill_at:
@@ -123,6 +124,8 @@ class Consume:
         received = self._hints.take()
         if (self._permits is not None or self._claims.exhausted) and not self._is_due(received, moment):
             return self._poll_at - moment
+        if received.hinted:
+            self._claims.forget_survey()
         # Runs of limited jobs are claimed only if they begin at once: one that waits here counts against the limit, and
         # another worker could run it. But while short runs are claimed ahead all the time, no slot would ever be free:
         # then as many as the slots will execute in `AHEAD_SECONDS`.

@@ -50,6 +50,9 @@ class RoundClaims:
 
     exhausted = False  # the round ends by a claim that finds nothing
 
+    def forget_survey(self) -> None:
+        self._claims.forget_survey()
+
     @property
     def free_at(self) -> datetime | None:
         return self._claims.free_at

@@ -23,12 +23,13 @@ class Prefetch:
         self._began = moment
         self.ahead = 0
 
-    def plan(self, returned: int, moment: float, *, idle: bool) -> int:
+    def plan(self, returned: int, moment: float, *, idle: bool, starved: bool) -> int:
         """Decide how many to hold ahead, after so many handlers have returned in all.
 
         The answer is how few runs without an outcome are a reason to claim: a worthwhile batch later is better than a
-        trickle now. After the worker was idle, nothing is known of the runs that come. Within a window, the first few
-        say how quick the rest may be: else a burst would be over before it is measured.
+        trickle now. `idle`: it had nothing to do for a while, so nothing is known of the runs that come. `starved`: it
+        has nothing to do now; then the first few of a window say how quick the rest may be, else a burst would be over
+        before it is measured.
         """
         if idle:
             self._rate, self._returned, self._began = 0.0, returned, moment
@@ -38,7 +39,7 @@ class Prefetch:
             now = count / passed
             rate = self._rate = 0.5 * rate + 0.5 * now if rate else now
             self._returned, self._began = returned, moment
-        elif passed > 0:
+        elif passed > 0 and starved:
             rate = max(rate, min(count / passed, count * TRUSTED / AHEAD_SECONDS))
         self.ahead = min(MOST_AHEAD, int(rate * AHEAD_SECONDS))
         return self._slots + self.ahead - max(self.ahead // 2, 1)

@@ -92,6 +92,16 @@ def test_what_came_after_the_survey_is_not_overlooked(claiming: Claiming) -> Non
     assert [run.job for run in claiming.claim()[0]] == ["other"]
 
 
+def test_a_hint_is_a_reason_for_another_survey(claiming: Claiming) -> None:
+    """A survey serves several claims that come back full; an urgent run that came since is not to wait for these."""
+    claiming.add(*["work"] * 20)
+    assert len(claiming.claim(5)[0]) == 5
+    claiming.add("urgent", priority=9)
+    assert {run.job for run in claiming.claim(5)[0]} == {"work"}
+    claiming.claims.forget_survey()
+    assert [run.job for run in claiming.claim(5)[0]] == ["urgent"]
+
+
 class TestGuess:
     """After a few runs that came alone, the next one is claimed first and surveyed afterwards."""
 
