@@ -28,7 +28,7 @@ from workbell.errors import LeaseLost
 from workbell.model.agent import Agent
 from workbell.model.clock import ManualClock
 from workbell.model.run import AttemptStatus, Run, Status
-from workbell.model.state import Transition
+from workbell.model.state import Move, Transition
 from workbell.settings import Settings
 from workbell.stores.port import Held, Store
 from workbell.stores.sqlite.store import SqliteStore
@@ -50,7 +50,9 @@ class World:
         self.bell = Workbell(store=self.store, settings=Settings())
         self.agent: Agent = self.bell.agents.pair(self.bell.agents.pairing("web-1").text).agent
         self.written: list[tuple[Run, Transition]] = []
-        self.bell.runtime.publisher.bus.moved = self.written.extend  # type: ignore[method-assign,assignment]
+        bus = self.bell.runtime.publisher.bus
+        bus.wanted = frozenset(Move)
+        bus.moved = self.written.extend  # type: ignore[method-assign,assignment]
         self._future: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count()
 

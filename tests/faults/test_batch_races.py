@@ -136,7 +136,8 @@ class TestFinishAgainstLose:
             "sweep": replace(lost, emits=(fact(key="sweep"),), then=(request("next", at=300, tag="sweep"),)),
         }
         loser = "sweep" if winner == "worker" else "worker"
-        one = race.stop_after("finish", lambda: race.first.runs.apply([ends[winner]]))
+        query = "finish_well" if winner == "worker" else "finish"
+        one = race.stop_after(query, lambda: race.first.runs.apply([ends[winner]]))
         other = race.follow(lambda: race.second.runs.apply([ends[loser]]))
         assert not other.done(), "it waits for the row"
         race.go_on()
@@ -154,7 +155,7 @@ class TestFinishAgainstLose:
         add(race.first, request(key="k"))
         (run,) = claim(race.first)
         ends = [state.succeed(run, after(at), result="1", keep=KEEP.succeeded) for at in (1, 2)]
-        one = race.stop_after("finish", lambda: race.first.runs.apply(ends[:1]))
+        one = race.stop_after("finish_well", lambda: race.first.runs.apply(ends[:1]))
         other = race.follow(lambda: race.second.runs.apply(ends[1:]))
         race.go_on()
         assert (one.result(), other.result()) == ({run.id}, set())

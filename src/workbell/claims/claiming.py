@@ -101,7 +101,7 @@ class FairClaims:
         ends: set[int] = set()
         while True:
             if not self._heads:
-                if not surveyed and (taken := self._take_guess(limit, terms)):
+                if self._guess is not None and not surveyed and (taken := self._take_guess(self._guess, limit, terms)):
                     return taken
                 self._survey(claimant, now)
                 surveyed = True
@@ -131,11 +131,10 @@ class FairClaims:
     def forget_survey(self) -> None:
         self._heads = []
 
-    def _take_guess(self, limit: int, terms: LeaseTerms) -> list[Run]:
+    def _take_guess(self, head: Head, limit: int, terms: LeaseTerms) -> list[Run]:
         """Claim from the lane that has had all the runs lately, as long as the last survey is good: a run that comes
         alone starts without another. Half of the slots are left to what a survey shows, which follows at once."""
-        head = self._guess
-        if head is None or self._streak < self._needed or self._guessed or limit < 2 or self._surveyed_at is None:
+        if self._streak < self._needed or self._guessed or limit < 2 or self._surveyed_at is None:
             return []
         if abs(terms.now - self._surveyed_at) > self._fresh:
             return []

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from workbell.claims.claiming import Claimant, Claims
-from workbell.engine.claim_hints import ClaimHints, ReceivedHints
+from workbell.engine.claim_hints import ClaimHints
 from workbell.engine.duty import Waker
 from workbell.engine.finish import Finish
 from workbell.engine.hand_back import paused
@@ -122,7 +122,9 @@ class Consume:
             return None
         want = self._concurrency + self._prefetch.ahead - executing
         received = self._hints.take()
-        if (self._permits is not None or self._claims.exhausted) and not self._is_due(received, moment):
+        # That a run has ended is no reason to claim, unless there was more than could be taken.
+        is_due = received.hinted or received.permits or self._backlog or moment >= self._poll_at
+        if not is_due and (self._permits is not None or self._claims.exhausted):
             return self._poll_at - moment
         if received.hinted:
             self._claims.forget_survey()
@@ -153,10 +155,6 @@ class Consume:
         if self._permits is not None and self._hints.settle():
             self._permits.wake()
         return wait
-
-    def _is_due(self, received: ReceivedHints, moment: float) -> bool:
-        """Whether there may be something to claim. That a run has ended is no reason."""
-        return received.hinted or bool(received.permits) or self._backlog or moment >= self._poll_at
 
     def _receive(
         self, runs: Sequence[Run], jobs: Sequence[JobFunction[Any, Any] | None], moment: float, now: datetime

@@ -35,7 +35,7 @@ def claims(dialect: Dialect, picks: Sequence[Pick], limit: int, terms: LeaseTerm
         return [Statement("claim", values | {"picks": Rows(PICK, chosen), "limit": limit})]
     return [
         Statement("claim", values | {"lane": pick.lane_id, "rank": pick.rank, "quota": pick.quota})
-        for pick in _within(picks, limit)
+        for pick in (picks if len(picks) == 1 and picks[0].quota <= limit else _within(picks, limit))
     ]
 
 
