@@ -17,8 +17,10 @@ const worker = `${hostname()}/${process.pid}/${randomUUID()}`; // new with every
 const lease = Number(LEASE) * 1000;
 const RETRY = { attempts: 3, delay: 1, factor: 2, cap: 60, jitter: 0.1, give_up_on: [], only_on: [] };
 const DAYS = { succeeded: 7, failed: 30, canceled: 30 }; // that a run is kept
-const STARTED = `id lane rank scheduled_for created_at attempt failures losses crashes alone token cancel_requested input options
-  tag key user_id schedule event retry_of rescheduled_from accepted_by expires_at progress error reason suspect`.split(/\s+/);
+const RUN = `id lane status rank scheduled_for created_at updated_at attempt failures losses crashes alone token lease_until
+  worker cancel_requested started_at input options tag key user_id schedule event retry_of rescheduled_from accepted_by
+  expires_at progress error reason suspect`.split(/\s+/);
+const STARTED = RUN.filter((name) => !["status", "updated_at", "lease_until", "worker", "started_at"].includes(name));
 const lanes = new Map(); // by id: what a survey said of it
 let set, ahead = 0, stopping = false;
 
@@ -62,13 +64,13 @@ async function claim() {
     lanes.set(lane, { tenant, job, retry, timeout });
     const term = { worker, now: whole(time), lease_until: whole(time + lease * 1000) };
     const [[row]] = await batch(["claim", { lane: whole(lane), rank: whole(rank), quota: whole(1), ...term, from_status: "queued", to_status: "running" }]);
-    if (row) return held(row, time + lease * 1000);
+    if (row) return { ...held(row, STARTED), lease_until: time + lease * 1000 };
   }
 }
 
-const held = (row, until) => {
-  const run = Object.fromEntries(STARTED.map((name, place) => [name, row[place]]));
-  return { ...lanes.get(run.lane), ...run, until, options: JSON.parse(run.options ?? "{}") };
+const held = (row, names) => {
+  const run = Object.fromEntries(names.map((name, place) => [name, row[place]]));
+  return { ...lanes.get(run.lane), ...run, options: JSON.parse(run.options ?? "{}") };
 };
 
 // Execute, and renew meanwhile
@@ -77,6 +79,7 @@ async function execute(run) {
   if (run.suspect) await batch(["mark_alone", { id: run.id, token: whole(run.token), yes: whole(1) }]);
   const stop = new AbortController();
   const started = now();
+  run.until = Number(run.lease_until);
   const renewing = setInterval(() => renew(run, stop), Math.min(lease / 5, 1000));
   const timeout = run.options.timeout ?? run.timeout;
   const late = timeout ? setTimeout(() => stop.abort("timeout"), timeout * 1000) : undefined;
@@ -163,7 +166,7 @@ while (!stopping) {
     // After a lost answer: what the store says it holds is worked on, whether or not that was told.
     const [[row]] = unsure ? await batch(["held_by", { worker }]) : [[]];
     unsure = true;
-    const run = row ? held(row) : await claim();
+    const run = row ? held(row, RUN) : await claim();
     unsure = false;
     await (run ? execute(run) : sleep(Number(POLL) * 1000));
   } catch (error) {
