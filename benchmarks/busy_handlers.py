@@ -4,7 +4,7 @@ A loop in pure Python is calibrated once, and every system executes the same num
 process, which share the interpreter's lock. Measured are
 
 - the drain rate;
-- the start delay of an async neighbour (a plain function in huey) that is enqueued every 20 ms meanwhile, with a priority
+- the start delay of an async neighbour (a plain function in huey), enqueued every 20 ms meanwhile with a priority
   above the busy runs;
 - with a lease of 2 s, the least remaining lease of a running run, and the number of lost leases. Runs of 300 ms take
   longer than that lease when 10 share a core: only renewals keep them.

@@ -25,6 +25,7 @@ HUEY, PGQUEUER, GRAPHILE = "huey_sqlite", "pgqueuer", "graphile_worker"
 RAW = "raw SQL"
 HUEY_SHARE = 2  # huey drains a part of the runs: it is some ten times slower
 BURST_SHARE = 4
+SUPERVISED_TIMES = 5  # as many runs: the second child of a supervisor is up some tenths of a second after the first
 ONE_BY_ONE = 3000
 BULK = 1000  # runs a call
 GROUPS = ("drain", "supervised", "latency", "enqueue", "idle")
@@ -62,7 +63,8 @@ def contests(site: Site, runs: int) -> list[Contest]:
         return Contest(key, group, measures)
 
     def supervised(key: str, name: str) -> Contest:
-        return drains(key, "supervised", 2, **dict.fromkeys((name, f"{name}:worker", f"{name}:start"), runs))
+        names = (name, f"{name}:worker", f"{name}:start")
+        return drains(key, "supervised", 2, **dict.fromkeys(names, runs * SUPERVISED_TIMES))
 
     def latencies(key: str, *names: str) -> Contest:
         return Contest(key, "latency", {name: site.system(name).latency for name in names})

@@ -42,18 +42,27 @@ def test_what_was_measured_before_a_pause_is_forgotten() -> None:
     assert prefetch.ahead == 0
 
 
+def test_a_count_that_misses_a_batch_for_a_moment_holds_nothing_back() -> None:
+    """Outcomes are counted while others move them from one list to another."""
+    prefetch = Prefetch(10, 0.0)
+    prefetch.plan(2000, 0.1, idle=False, starved=False)
+    assert prefetch.plan(1000, 0.13, idle=False, starved=False) >= 9
+    assert prefetch.ahead >= 0
+
+
 @given(
     slots=st.integers(1, 200),
-    steps=st.lists(st.tuples(st.integers(0, 5000), st.floats(0, 2), st.booleans(), st.booleans()), max_size=30),
+    steps=st.lists(st.tuples(st.integers(-500, 5000), st.floats(0, 2), st.booleans(), st.booleans()), max_size=30),
 )
 def test_bounds(slots: int, steps: list[tuple[int, float, bool, bool]]) -> None:
     """Never more than the most, nor more than eight times what returned within one window; and a claim is worth it."""
     prefetch = Prefetch(slots, 0.0)
-    returned, moment, fastest = 0, 0.0, 0.0
+    returned, moment, fastest, most = 0, 0.0, 0.0, 0
     for count, passed, idle, starved in steps:
-        returned, moment = returned + count, moment + passed
+        returned, moment = max(returned + count, 0), moment + passed
+        most = max(most, returned)
         refill_at = prefetch.plan(returned, moment, idle=idle, starved=starved)
-        assert 0 <= prefetch.ahead <= min(MOST_AHEAD, returned * max(TRUSTED, AHEAD_SECONDS / WINDOW))
+        assert 0 <= prefetch.ahead <= min(MOST_AHEAD, most * max(TRUSTED, AHEAD_SECONDS / WINDOW))
         fastest = slots + prefetch.ahead - refill_at
         assert 1 <= fastest <= max(prefetch.ahead, 1)
         assert refill_at >= slots - 1

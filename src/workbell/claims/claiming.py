@@ -81,8 +81,9 @@ class FairClaims:
         self._seen: dict[int, Lane] = {}  # the last lanes that surveys returned
         self.free_at: datetime | None = None  # when the earliest run may start that a rate delayed at the last claim
         self.exhausted = False
-        self._guess: Head | None = None  # the one lane that had runs at the last survey
-        self._guessed = False  # since that survey
+        self._guess: Head | None = None  # the one lane that has had runs lately
+        self._sure_at: datetime | None = None  # when a survey last showed that
+        self._guessed = False  # since the last survey
         self._streak = 0  # claims that took all there was, one after the other
         self._needed = SURE  # for a guess
 
@@ -101,8 +102,10 @@ class FairClaims:
         ends: set[int] = set()
         while True:
             if not self._heads:
-                if self._guess is not None and not surveyed and (taken := self._take_guess(self._guess, limit, terms)):
-                    return taken
+                if self._guess is not None and not surveyed:
+                    taken = self._take_guess(self._guess, claimant, limit, terms)
+                    if taken:
+                        return taken
                 self._survey(claimant, now)
                 surveyed = True
                 if self._after in ends:  # all the way round: where every page is full, there is no last one
@@ -117,11 +120,8 @@ class FairClaims:
                 picks = self._within(picks, slots)
                 limits = {pick.lane_id: self._limits[pick.lane_id] for pick in picks if pick.lane_id in self._limits}
             taken = self._store.runs.claim(picks, limit, terms, limits=limits) if picks else []
-            if surveyed and self._after < 0 and not self._limits:
-                self.exhausted = not taken or (len(self._heads) == len(picks) == 1 and len(taken) < picks[0].quota)
-                if taken:
-                    self._guess = self._heads[0] if self.exhausted else None
-                    self._streak = self._streak + 1 if self.exhausted else 0
+            if surveyed:
+                self._judge(picks, taken, now)
             if taken:
                 return self._note(taken, limit)
             self._heads = []
@@ -131,12 +131,29 @@ class FairClaims:
     def forget_survey(self) -> None:
         self._heads = []
 
-    def _take_guess(self, head: Head, limit: int, terms: LeaseTerms) -> list[Run]:
-        """Claim from the lane that has had all the runs lately, as long as the last survey is good: a run that comes
-        alone starts without another. Half of the slots are left to what a survey shows, which follows at once."""
-        if self._streak < self._needed or self._guessed or limit < 2 or self._surveyed_at is None:
+    def _judge(self, picks: Sequence[Pick], taken: Sequence[Run], now: datetime) -> None:
+        """Note what the survey of this very claim, and the claim, have shown."""
+        if self._after >= 0 or self._limits:
+            self._guess = None
+            return
+        is_one = len(self._heads) == len(picks) == 1
+        self.exhausted = not taken or (is_one and len(taken) < picks[0].quota)
+        if taken and self.exhausted:
+            self._guess, self._sure_at, self._streak = self._heads[0], now, self._streak + 1
+        elif self._heads:  # it has more than that, or others have runs too
+            self._guess, self._streak = None, 0
+
+    def _take_guess(self, head: Head, claimant: Claimant, limit: int, terms: LeaseTerms) -> list[Run]:
+        """Claim from the lane that has had all the runs lately: a run that comes alone starts without a survey.
+
+        Half of the slots are left to what a survey shows, which follows at once. Pauses and limits that came since are
+        seen by the claim that surveys first, at least as often as a survey would be made anew.
+        """
+        if self._streak < self._needed or self._guessed or limit < 2 or self._sure_at is None:
             return []
-        if abs(terms.now - self._surveyed_at) > self._fresh:
+        if abs(terms.now - self._sure_at) > self._fresh or not claimant.serves(head.lane):
+            return []
+        if claimant.limits(head.lane) or head.lane.tenant in self._tenants.limits:
             return []
         self._guessed = True
         taken = self._store.runs.claim([Pick(head.lane_id, head.rank, limit // 2, head.since)], limit // 2, terms)

@@ -23,9 +23,6 @@ class ReceivedHints(NamedTuple):
         return [] if self.hinted or len(named) < len(self.permits) else named
 
 
-NOTHING = ReceivedHints(False, ())
-
-
 class ClaimHints:
     """Received from any thread, and taken by the claims before they read the store."""
 
@@ -37,7 +34,8 @@ class ClaimHints:
         self._in_use = 0  # permits of the claim that is under way
 
     def hint(self) -> None:
-        self._hinted = True
+        with self._lock:
+            self._hinted = True
         self.waker.wake()
 
     def permit(self, permits: Sequence[Permit]) -> None:

@@ -117,7 +117,8 @@ class Consume:
         starved = len(self._held.by_id) == unbooked
         refill_at = self._prefetch.plan(self._held.removed + unbooked, moment, idle=idle, starved=starved)
         self._held.refill_at = refill_at  # before counting: an outcome that comes later wakes us
-        executing = len(self._held.by_id) - unbooked
+        held = len(self._held.by_id)  # before the outcomes: one that is booked in between is counted as executing
+        executing = held - len(self._finish.waiting)
         if executing > refill_at:
             return None
         want = self._concurrency + self._prefetch.ahead - executing
@@ -183,7 +184,7 @@ class Consume:
             (self._suspects if run.suspect and not work.isolated else works).append(work)
         if works:
             self._deliver(works)
-        return 0 if self._backlog or self._suspects else max(self._poll_at - moment, 0)
+        return 0 if self._backlog or self._suspects or self._held.unsure else max(self._poll_at - moment, 0)
 
     def _deliver(self, works: Sequence[Work]) -> None:
         runs = [work.run for work in works]

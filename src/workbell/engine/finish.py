@@ -42,7 +42,7 @@ class Finish:
         announce: Callable[[Iterable[Run]], None] | None = None,
         hint: Callable[[], None] = lambda: None,
     ) -> None:
-        """`announce` is for runs that wait again, where a queue wakes the claims; `hint` is for the claims here."""
+        """`announce` is for runs that wait again, where a queue wakes the claims; else `hint` does, for those here."""
         self._store = store
         self._clock = store.clock
         self._booking = booking
@@ -107,8 +107,9 @@ class Finish:
             self._hint()
             self._store.wake()  # another worker may be waiting for a run of a limited job to end
         if any(change.finished_at is None or change.then for _, change in written):
-            self._hint()
-            if self._announce is not None:
+            if self._announce is None:
+                self._hint()
+            else:
                 self._announce(_waiting_again(written))
         return 0
 

@@ -17,7 +17,7 @@ from workbell.model.outcome import HANDED_BACK
 from workbell.model.run import Lane
 from workbell.stores.port import Store
 
-LONGEST_WAIT = 1.0  # seconds that a claimed run waits here; AHEAD_SECONDS in consume.py is a tenth of that
+LONGEST_WAIT = 1.0  # seconds that a claimed run waits here; AHEAD_SECONDS in prefetch.py is a tenth of that
 
 
 class Waiting(Protocol):

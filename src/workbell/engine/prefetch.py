@@ -26,11 +26,12 @@ class Prefetch:
     def plan(self, returned: int, moment: float, *, idle: bool, starved: bool) -> int:
         """Decide how many to hold ahead, after so many handlers have returned in all.
 
-        The answer is how few runs without an outcome are a reason to claim: a worthwhile batch later is better than a
-        trickle now. `idle`: it had nothing to do for a while, so nothing is known of the runs that come. `starved`: it
-        has nothing to do now; then the first few of a window say how quick the rest may be, else a burst would be over
-        before it is measured.
+        Claim again when at most as many held runs as the answer says have no outcome: a worthwhile batch later is
+        better than a trickle now. `idle`: the worker had nothing to do for a while, so nothing is known of what comes.
+        `starved`: it has nothing to do now; then the first few of a window say how quick the rest may be, else a burst
+        would be over before it is measured.
         """
+        returned = max(returned, self._returned)  # it is added up while others write: a moment may miss a batch
         if idle:
             self._rate, self._returned, self._began = 0.0, returned, moment
         count, passed = returned - self._returned, moment - self._began

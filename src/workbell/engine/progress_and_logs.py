@@ -124,6 +124,7 @@ class ProgressAndLogs:
         except StoreUnavailable:
             with self._lock:  # their outcomes cannot be written either, and come here again
                 self._progress |= unwritten
+            self._stir()
         except Exception:
             log.exception("what %d runs reported last could not be written", len(leases))
 

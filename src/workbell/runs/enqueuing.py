@@ -44,7 +44,7 @@ class Enqueuing:
         store = runtime.store
         if not options and isinstance(job, JobFunction) and _is_plain(job) and current_run.get() is None:
             # The usual case; the rest of this would take as long again.
-            text = job.signature.encode(payload or {})
+            text = job.signature.encode({} if payload is None else payload)
             return Request(plain_request(Lane(runtime.tenant, job.queue, job.name), text, store.clock.now()))
         if options.get("connection") is not None:
             store.check(joining=True)  # else the database does, before its first batch

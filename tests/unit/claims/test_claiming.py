@@ -9,6 +9,7 @@ import pytest
 from tests.support.fresh_store import fresh_store
 from workbell.claims.claiming import SURE, Claimant, FairClaims
 from workbell.model.run import Run
+from workbell.model.tenant import Tenant
 from workbell.stores.port import Store
 from workbell.testing.clock import ManualClock
 from workbell.testing.contracts.making import request
@@ -37,11 +38,11 @@ class Claiming:
     def add(self, *jobs: str, **options: int) -> None:
         self.store.runs.add([request(job, **options) for job in jobs])
 
-    def claim(self, limit: int = 10) -> tuple[list[Run], list[str]]:
+    def claim(self, limit: int = 10, *, serves: bool = True) -> tuple[list[Run], list[str]]:
         """The runs of a claim, and the verbs that it called."""
         self.asked.clear()
         self.clock.advance(0.02)
-        claimant = Claimant("worker", timedelta(seconds=30), lambda _lane: True)
+        claimant = Claimant("worker", timedelta(seconds=30), lambda _lane: serves)
         return self.claims.claim(claimant, limit, self.clock.now()), list(self.asked)
 
 
@@ -136,6 +137,40 @@ class TestGuess:
         """A pause may have come since: it is seen within half a second."""
         self.streak(claiming)
         claiming.clock.advance(1)
+        claiming.add("work")
+        assert claiming.claim()[1] == ["survey", "claim"]
+
+    def test_a_pause_is_seen_within_half_a_second(self, claiming: Claiming) -> None:
+        """However many runs come meanwhile: what a guess takes does not renew the right to guess."""
+        self.streak(claiming)
+        claiming.store.pauses.add("default", None, "work", claiming.clock.now())
+        taken = 0
+        for _ in range(100):
+            claiming.add("work")
+            taken += len(claiming.claim()[0])
+            claiming.claim()
+        assert 0 < taken <= 0.5 / 0.02
+
+    def test_a_tenant_that_has_got_a_limit(self, claiming: Claiming) -> None:
+        self.streak(claiming)
+        now = claiming.clock.now()
+        claiming.store.tenants.put(Tenant(name="default", created_at=now, updated_at=now, concurrency=1))
+        claiming.clock.advance(1)  # so long are settings of tenants cached
+        claiming.add(*["work"] * 30)
+        taken = sum(len(claiming.claim()[0]) for _ in range(20))
+        assert taken == 0, "two are running already"
+
+    def test_not_of_a_job_that_is_gone(self, claiming: Claiming) -> None:
+        self.streak(claiming)
+        claiming.add("work")
+        assert claiming.claim(serves=False) == ([], ["survey"])
+
+    def test_not_beside_another_lane(self, claiming: Claiming) -> None:
+        self.streak(claiming)
+        claiming.add("work")
+        assert claiming.claim()[1] == ["claim"]
+        claiming.add("work", "other")
+        assert claiming.claim()[1] == ["survey", "claim"]
         claiming.add("work")
         assert claiming.claim()[1] == ["survey", "claim"]
 

@@ -163,7 +163,7 @@ WITH new AS MATERIALIZED (
 INSERT INTO workbell_history ({unchanged_columns}, {columns_of_end})
 SELECT {unchanged}, :to_status, new.finished_at, run.failures, run.losses, run.crashes, new.started_at, NULL, NULL,
     new.finished_at, new.result_text, new.remove_at
-FROM run JOIN new ON new.run_id = run.id RETURNING id
+FROM run JOIN new ON new.run_id = run.id AND new.expected_token = run.token RETURNING id
 
 -- free_keys: keys that were held while their runs lived
 DELETE FROM workbell_keys WHERE ctid = ANY(ARRAY(
