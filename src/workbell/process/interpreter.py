@@ -19,7 +19,6 @@ SWITCH = 0.001
 def set_for_work() -> Iterator[None]:
     """As long as this lasts: leave the modules and the application out of collections, collect seldom, switch often."""
     thresholds, switch = gc.get_threshold(), sys.getswitchinterval()
-    gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNGEST, *thresholds[1:])
     sys.setswitchinterval(min(switch, SWITCH))
