@@ -102,7 +102,7 @@ class FairClaims:
         ends: set[int] = set()
         while True:
             if not self._heads:
-                if self._guess is not None and not surveyed:
+                if self._guess is not None and self._streak >= self._needed and not surveyed:
                     taken = self._take_guess(self._guess, claimant, limit, terms)
                     if taken:
                         return taken
@@ -149,7 +149,7 @@ class FairClaims:
         Half of the slots are left to what a survey shows, which follows at once. Pauses and limits that came since are
         seen by the claim that surveys first, at least as often as a survey would be made anew.
         """
-        if self._streak < self._needed or self._guessed or limit < 2 or self._sure_at is None:
+        if self._guessed or limit < 2 or self._sure_at is None:
             return []
         if abs(terms.now - self._sure_at) > self._fresh or not claimant.serves(head.lane):
             return []

@@ -42,8 +42,11 @@ class Enqueuing:
         """Check a request and complete it, without writing anything."""
         runtime = self._runtime
         store = runtime.store
-        if not options and isinstance(job, JobFunction) and _is_plain(job) and current_run.get() is None:
-            # The usual case; the rest of this would take as long again.
+        if (
+            isinstance(job, JobFunction)
+            and (job.limits is NO_LIMITS and job.defaults is NO_DEFAULTS)
+            and (not options and current_run.get() is None)
+        ):  # the usual case; the rest of this would take as long again
             text = job.signature.encode({} if payload is None else payload)
             return Request(plain_request(Lane(runtime.tenant, job.queue, job.name), text, store.clock.now()))
         if options.get("connection") is not None:
@@ -155,11 +158,6 @@ class Enqueuing:
 
     def _as_request(self, request: Request | tuple[str, dict[str, Any]]) -> Request:
         return request if isinstance(request, Request) else self.request(*request)
-
-
-def _is_plain(job: JobFunction[Any, Any]) -> bool:
-    """Whether a job says nothing about its runs but their queue."""
-    return job.limits is NO_LIMITS and job.defaults is NO_DEFAULTS
 
 
 def resolve(
