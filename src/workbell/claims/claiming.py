@@ -95,7 +95,7 @@ class FairClaims:
         """
         slots = limit if slots is None else min(slots, limit)
         terms = LeaseTerms(claimant.worker, now, now + claimant.lease)
-        surveyed = False
+        surveyed = whole = False
         self.free_at, self.exhausted = None, False
         if self._surveyed_at is not None and abs(now - self._surveyed_at) > self._fresh:
             self._heads = []
@@ -106,6 +106,7 @@ class FairClaims:
                     taken = self._take_guess(self._guess, claimant, limit, terms)
                     if taken:
                         return taken
+                whole = self._after < 0  # else it begins with a later page of the lanes
                 self._survey(claimant, now)
                 surveyed = True
                 if self._after in ends:  # all the way round: where every page is full, there is no last one
@@ -121,7 +122,7 @@ class FairClaims:
                 limits = {pick.lane_id: self._limits[pick.lane_id] for pick in picks if pick.lane_id in self._limits}
             taken = self._store.runs.claim(picks, limit, terms, limits=limits) if picks else []
             if surveyed:
-                self._judge(picks, taken, now)
+                self._judge(picks, taken, now, whole=whole and self._after < 0)
             if taken:
                 return self._note(taken, limit)
             self._heads = []
@@ -131,9 +132,9 @@ class FairClaims:
     def forget_survey(self) -> None:
         self._heads = []
 
-    def _judge(self, picks: Sequence[Pick], taken: Sequence[Run], now: datetime) -> None:
-        """Note what the survey of this very claim, and the claim, have shown."""
-        if self._after >= 0 or self._limits:
+    def _judge(self, picks: Sequence[Pick], taken: Sequence[Run], now: datetime, *, whole: bool) -> None:
+        """Note what the survey of this very claim, and the claim, have shown; `whole`: it was of all lanes."""
+        if not whole or self._limits:
             self._guess = None
             return
         is_one = len(self._heads) == len(picks) == 1

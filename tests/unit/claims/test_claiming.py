@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from tests.support.fresh_store import fresh_store
+from workbell.claims import claiming as claiming_module
 from workbell.claims.claiming import SURE, Claimant, FairClaims
 from workbell.model.run import Run
 from workbell.model.tenant import Tenant
@@ -101,6 +102,15 @@ def test_a_hint_is_a_reason_for_another_survey(claiming: Claiming) -> None:
     assert {run.job for run in claiming.claim(5)[0]} == {"work"}
     claiming.claims.forget_survey()
     assert [run.job for run in claiming.claim(5)[0]] == ["urgent"]
+
+
+def test_the_last_page_of_many_lanes_is_not_all_of_them(claiming: Claiming, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claiming_module, "HEADS", 2)
+    claiming.add("a", "b", "c")
+    assert len(claiming.claim()[0]) == 2
+    claiming.add("a", "b", "c")
+    assert len({run.job for run in claiming.claim()[0]}) == 1
+    assert not claiming.claims.exhausted, "those of the first page wait"
 
 
 class TestGuess:
