@@ -23,6 +23,7 @@ from rivals.systems import Failed, Figures, Site, opened
 PG, SQLITE = "workbell_pg", "workbell_sqlite"
 HUEY, PGQUEUER, GRAPHILE = "huey_sqlite", "pgqueuer", "graphile_worker"
 RAW = "raw SQL"
+BARE_PG, BARE_SQLITE = "bare_postgres", "bare_sqlite"
 HUEY_SHARE = 2  # huey drains a part of the runs: it is some ten times slower
 BURST_SHARE = 4
 SUPERVISED_TIMES = 5  # as many runs: the second child of a supervisor is up some tenths of a second after the first
@@ -45,8 +46,10 @@ ROWS = [
     Row("latency pg", "latency p99, PostgreSQL", PG, GRAPHILE, "p99", " ms", "<= 0.9"),
     Row("latency pg", "latency p50, PostgreSQL", PG, PGQUEUER, "p50", " ms"),
     Row("latency pg", "latency p99, PostgreSQL", PG, PGQUEUER, "p99", " ms"),
+    Row("latency pg", "latency p50, PostgreSQL", PG, BARE_PG, "p50", " ms"),
     Row("latency sqlite", "latency p50, SQLite", SQLITE, HUEY, "p50", " ms", "<= 0.35"),
     Row("latency sqlite", "latency p99, SQLite", SQLITE, HUEY, "p99", " ms", "<= 0.45"),
+    Row("latency sqlite", "latency p50, SQLite", SQLITE, BARE_SQLITE, "p50", " ms"),
     Row("enqueue pg", "enqueue one by one, PostgreSQL", PG, RAW, goal=">= 0.95"),
     Row("enqueue sqlite", "enqueue one by one, SQLite", SQLITE, RAW, goal=">= 0.95"),
     Row("bulk pg", "enqueue 1,000 a call, PostgreSQL", PG, RAW, goal=">= 0.45"),
@@ -88,8 +91,8 @@ def contests(site: Site, runs: int) -> list[Contest]:
         drains("drain sqlite 2", "drain", 2, **{SQLITE: runs, HUEY: few}),
         supervised("supervised pg", PG),
         supervised("supervised sqlite", SQLITE),
-        latencies("latency pg", PG, GRAPHILE, PGQUEUER),
-        latencies("latency sqlite", SQLITE, HUEY),
+        latencies("latency pg", PG, GRAPHILE, PGQUEUER, BARE_PG),
+        latencies("latency sqlite", SQLITE, HUEY, BARE_SQLITE),
         enqueues("enqueue pg", PG),
         enqueues("enqueue sqlite", SQLITE),
         bulks("bulk pg", PG, PGQUEUER),

@@ -15,14 +15,14 @@ class ChosenClaims:
     """Claims from a list of runs, until none of them is left that can start. Fairness has no say in it."""
 
     free_at: datetime | None = None
-    exhausted = False
+    exhausted = guessed = False
 
     def __init__(self, store: Store, ids: Iterable[str]) -> None:
         self._store = store
         self._left = list(ids)
         self._tenants = TenantCache(store)
 
-    def forget_survey(self) -> None:
+    def forget_survey(self, *, lone: bool = False) -> None:
         """There is none: the runs are chosen."""
 
     def claim(self, claimant: Claimant, limit: int, now: datetime, slots: int | None = None) -> list[Run]:

@@ -51,8 +51,13 @@ class Claims(Protocol):
         """Whether the last claim left nothing to claim, as a survey of its own showed: then hints are a reason for the
         next claim, and the end of a run is not."""
 
-    def forget_survey(self) -> None:
-        """Something has changed: the next claim makes a survey of its own."""
+    @property
+    def guessed(self) -> bool:
+        """Whether the last claim was a guess: the next one makes a survey, but after the runs of this one began."""
+
+    def forget_survey(self, *, lone: bool = False) -> None:
+        """Something has changed: the next claim makes a survey of its own. With `lone` it is probably a run that comes
+        alone, and the claim may be a guess."""
 
     def claim(self, claimant: Claimant, limit: int, now: datetime, slots: int | None = None) -> list[Run]:
         """Up to `limit` runs, each claimed in the store under a lease; in the order to be worked on.
@@ -81,11 +86,9 @@ class FairClaims:
         self._seen: dict[int, Lane] = {}  # the last lanes that surveys returned
         self.free_at: datetime | None = None  # when the earliest run may start that a rate delayed at the last claim
         self.exhausted = False
-        self._guess: Head | None = None  # the one lane that has had runs lately
-        self._sure_at: datetime | None = None  # when a survey last showed that
-        self._guessed = False  # since the last survey
-        self._streak = 0  # claims that took all there was, one after the other
-        self._needed = SURE  # for a guess
+        self.guessed = False
+        self._guess = LaneGuess()
+        self._lone = False
 
     def claim(self, claimant: Claimant, limit: int, now: datetime, slots: int | None = None) -> list[Run]:
         """Up to `limit` runs, each claimed in the store under a lease; in the order to be worked on.
@@ -102,8 +105,8 @@ class FairClaims:
         ends: set[int] = set()
         while True:
             if not self._heads:
-                if self._guess is not None and self._streak >= self._needed and not surveyed:
-                    taken = self._take_guess(self._guess, claimant, limit, terms)
+                if self._lone and self._guess.is_sure:
+                    taken = self._take_guess(claimant, limit, terms)
                     if taken:
                         return taken
                 whole = self._after < 0  # else it begins with a later page of the lanes
@@ -129,37 +132,39 @@ class FairClaims:
             if surveyed and self._after < 0:  # the last page of lanes: nothing here for this claim
                 return []
 
-    def forget_survey(self) -> None:
+    def forget_survey(self, *, lone: bool = False) -> None:
         self._heads = []
+        self._lone = lone
 
     def _judge(self, picks: Sequence[Pick], taken: Sequence[Run], now: datetime, *, whole: bool) -> None:
         """Note what the survey of this very claim, and the claim, have shown; `whole`: it was of all lanes."""
         if not whole or self._limits:
-            self._guess = None
+            self._guess.miss()
             return
         is_one = len(self._heads) == len(picks) == 1
         self.exhausted = not taken or (is_one and len(taken) < picks[0].quota)
         if taken and self.exhausted:
-            self._guess, self._sure_at, self._streak = self._heads[0], now, self._streak + 1
+            self._guess.hit(self._heads[0], now)
         elif self._heads:  # it has more than that, or others have runs too
-            self._guess, self._streak = None, 0
+            self._guess.miss()
 
-    def _take_guess(self, head: Head, claimant: Claimant, limit: int, terms: LeaseTerms) -> list[Run]:
+    def _take_guess(self, claimant: Claimant, limit: int, terms: LeaseTerms) -> list[Run]:
         """Claim from the lane that has had all the runs lately: a run that comes alone starts without a survey.
 
-        Half of the slots are left to what a survey shows, which follows at once. Pauses and limits that came since are
+        Half of the slots are left to what a survey shows, which follows soon. Pauses and limits that came since are
         seen by the claim that surveys first, at least as often as a survey would be made anew.
         """
-        if self._guessed or limit < 2 or self._sure_at is None:
+        head, seen_at = self._guess.head, self._guess.seen_at
+        if self.guessed or limit < 2 or head is None or seen_at is None or abs(terms.now - seen_at) > self._fresh:
             return []
-        if abs(terms.now - self._sure_at) > self._fresh or not claimant.serves(head.lane):
+        if not claimant.serves(head.lane):
             return []
         if claimant.limits(head.lane) or head.lane.tenant in self._tenants.limits:
             return []
-        self._guessed = True
         taken = self._store.runs.claim([Pick(head.lane_id, head.rank, limit // 2, head.since)], limit // 2, terms)
-        if not taken:  # others are quicker, or hints come that are for nothing: guess more rarely
-            self._streak, self._needed = 0, min(2 * self._needed, MOST_NEEDED)
+        self.guessed = bool(taken)
+        if not taken:  # others are quicker, or hints come that are for nothing
+            self._guess.err()
         return taken
 
     def take(self, claimant: Claimant, ids: Sequence[str], now: datetime) -> list[Run]:
@@ -218,7 +223,7 @@ class FairClaims:
         while len(self._seen) > MOST_SEEN:
             del self._seen[next(iter(self._seen))]
         self._claims = 0
-        self._guessed = False
+        self.guessed = self._lone = False
         self._surveyed_at = now
         self._tenants.refresh(now)
         self._shares.weights = self._tenants.weights
@@ -235,6 +240,30 @@ class FairClaims:
             free_at = self._room.free_at(now)
             if free_at is not None and (self.free_at is None or free_at < self.free_at):
                 self.free_at = free_at
+
+
+class LaneGuess:
+    """The one lane that has had runs lately, and whether the next run may be expected there without a survey."""
+
+    def __init__(self) -> None:
+        self.head: Head | None = None
+        self.seen_at: datetime | None = None  # when a survey last showed that
+        self.is_sure = False
+        self._streak = 0  # claims that took all there was, one after the other
+        self._needed = SURE  # for a guess
+
+    def hit(self, head: Head, now: datetime) -> None:
+        """A survey showed this lane alone, and a claim took all its runs."""
+        self.head, self.seen_at, self._streak = head, now, self._streak + 1
+        self.is_sure = self._streak >= self._needed
+
+    def miss(self) -> None:
+        """A survey showed more than that."""
+        self.head, self.is_sure, self._streak = None, False, 0
+
+    def err(self) -> None:
+        """A guess was wrong: guess more rarely."""
+        self.is_sure, self._streak, self._needed = False, 0, min(2 * self._needed, MOST_NEEDED)
 
 
 class TenantCache:

@@ -30,6 +30,8 @@ from workbell.stores.port import Held, Store
 log = logging.getLogger("workbell.engine")
 
 MOST_UNBOOKED = 4000
+QUIET = 0.005  # seconds without a run, after which the next one comes alone
+AFTER_GUESS = 0.002  # seconds until the survey that follows a guess: the handlers begin first
 
 
 class Slots(Protocol):
@@ -127,8 +129,9 @@ class Consume:
         is_due = received.hinted or received.permits or self._backlog or moment >= self._poll_at
         if not is_due and (self._permits is not None or self._claims.exhausted):
             return self._poll_at - moment
-        if received.hinted:
-            self._claims.forget_survey()
+        if received.hinted:  # soon after the end of a run it is, on SQLite, probably our own commit
+            lone = not self._held.by_id and moment - self._held.removed_at > QUIET
+            self._claims.forget_survey(lone=lone)
         # Runs of limited jobs are claimed only if they begin at once: one that waits here counts against the limit, and
         # another worker could run it. But while short runs are claimed ahead all the time, no slot would ever be free:
         # then as many as the slots will execute in `AHEAD_SECONDS`.
@@ -184,7 +187,11 @@ class Consume:
             (self._suspects if run.suspect and not work.isolated else works).append(work)
         if works:
             self._deliver(works)
-        return 0 if self._backlog or self._suspects or self._held.unsure else max(self._poll_at - moment, 0)
+        if self._suspects or self._held.unsure:
+            return 0
+        if self._backlog:
+            return AFTER_GUESS if self._claims.guessed else 0
+        return max(self._poll_at - moment, 0)
 
     def _deliver(self, works: Sequence[Work]) -> None:
         runs = [work.run for work in works]

@@ -48,9 +48,9 @@ class RoundClaims:
         self.error: Exception | None = None  # of the last claim
         self._failed = 0
 
-    exhausted = False  # the round ends by a claim that finds nothing
+    exhausted = guessed = False  # the round ends by a claim that finds nothing
 
-    def forget_survey(self) -> None:
+    def forget_survey(self, *, lone: bool = False) -> None:
         self._claims.forget_survey()
 
     @property
