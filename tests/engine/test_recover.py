@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
 from tests.support.bench import LEASE, Bench
@@ -9,6 +11,7 @@ from workbell import Retry, Run, Status
 from workbell.engine.renew import Renew
 from workbell.errors import StoreUnavailable
 from workbell.model.state import CRASH_LIMIT
+from workbell.stores.port import Lease
 
 
 @pytest.fixture
@@ -54,6 +57,21 @@ def test_lease_that_ended_goes_back_to_the_queue(bench: Bench) -> None:
     assert (bench.finish.superseded, bench.dropped) == (1, [work])
     (ended,) = restarted(bench).work()
     assert (ended.status, ended.attempt, ended.token) == (Status.SUCCEEDED, 2, 2)
+
+
+@pytest.mark.parametrize(("took", "pause"), [(0.1, 5), (1.0, 10), (60.0, 30)])
+def test_leases_that_take_long_to_read_are_read_more_rarely(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, took: float, pause: float
+) -> None:
+    """Dead rows of PostgreSQL are read too. The pause is ten times as long, and at most a lease."""
+    read = bench.store.runs.leases
+
+    def leases(*bounds: datetime) -> list[Lease]:
+        bench.clock.advance(took)
+        return read(*bounds)
+
+    monkeypatch.setattr(bench.store.runs, "leases", leases)
+    assert bench.recover.step(bench.clock.now()) == pause
 
 
 def test_losses_do_not_spend_failures(bench: Bench) -> None:

@@ -22,7 +22,7 @@ log = logging.getLogger("workbell.store")
 SLOW_SECONDS = 0.02  # of the server, for a survey: about a hundred thousand dead rows
 SLACK = timedelta(seconds=0.5)  # by which a bound lies before the first run: runs are queued nearly by their times
 LOOK_SECONDS = 1.0  # between two looks at what lies before the bounds
-LOOK_SHARE = 4  # and so many times what the last one took, if that is longer
+LOOK_SHARE = 8  # and so many times what the last one took, if that is longer
 MOST_KNOWN = 400  # lanes and ranks; where there are more, every survey is a whole one
 MOST_SURVEYS = 8  # of gaps, each of which may show one lane more; then a whole one
 KNOWN = ("lane", "rank", "since")
