@@ -14,6 +14,7 @@ import threading
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from workbell.errors import StoreUnavailable
 from workbell.process.fork_safety import remake_after_fork
 from workbell.stores.database import Database, Row, Rows, read_rows
 
@@ -107,8 +108,12 @@ class HeadBounds:
                     self._look_at = None if seconds < SLOW_SECONDS / 2 else self._clock.monotonic() + wait
             if found:
                 self._database.wake()
-        except Exception:
-            log.exception("no look at what lies before the heads of lanes; it is tried again")
+        except Exception as error:
+            what = "no look at what lies before the heads of lanes; it is tried again"
+            if isinstance(error, StoreUnavailable):  # so many dead rows that it took too long, perhaps
+                log.warning("%s: %s", what, error)
+            else:
+                log.exception(what)
             with self._lock:
                 if self._look_at is not None:
                     self._look_at = self._clock.monotonic() + LOOK_SECONDS
