@@ -66,7 +66,7 @@ def main() -> int:
         ):
             visit(browser, site, "/")  # the service makes its bundle, and Chromium starts
             print(
-                f"First visit, {LATENCY} ms and {RATE // 1000} kB/s: requests and seconds until drawn, median of {TIMES}"
+                f"First visit, {LATENCY} ms, {RATE // 1000} kB/s: requests and seconds until drawn, median of {TIMES}"
             )
             for screen in ("/", "/?debug"):
                 found = [visit(browser, site, screen) for _ in range(TIMES)]

@@ -33,7 +33,7 @@ SCREENS = (
 
 
 def shell(request: Request, status: int = 200) -> Response:
-    """The page, wherever the service is mounted. With `?debug` every module and style by itself, as they are written."""
+    """The page, wherever the service is mounted. With `?debug` it loads every module and style by itself."""
     root = escape(request.scope.get("root_path", ""))
     known = assets()
     base = f"{root}/static/{known.digest}"
