@@ -75,6 +75,7 @@ bench: $(BENCH) $(VENV)/installed-dev ## all measurements: peers, CPU-bound hand
 	$(BIN)/python benchmarks/events.py
 	$(BIN)/python benchmarks/http_api.py
 	$(BIN)/python benchmarks/dashboard.py
+	$(BIN)/python benchmarks/first_visit.py
 	$(BIN)/python benchmarks/growth.py --filled --dead-heads 1000000
 	$(BIN)/python benchmarks/growth.py --hold --minutes 20
 	$(BIN)/python benchmarks/capacity.py

@@ -1,4 +1,4 @@
-"""Middleware of every request: body limit, response headers, access log, request count.
+"""Middleware of every request: body limit, response headers, compression, access log, request count.
 
 This is the part of the edge that also holds where `bell.asgi()` is mounted in another server. Deadlines and bounds on
 connections (`connection_limits.py`, `connection_deadlines.py`) are of our own server alone.
@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from workbell.errors import TooLarge
 from workbell.http.call import KNOWN, ApiCall
+from workbell.http.compression import Compressing, accepts_gzip
 from workbell.http.problems import of_error, problem
 from workbell.http.service import COOKIE, Service
 
@@ -62,6 +63,7 @@ class Gate:
                 message["headers"] = _with_headers(message["headers"])
             await send(message)
 
+        answering = Compressing(answer) if accepts_gzip(scope) else answer
         try:
             declared, chunked = _framing(scope)
             if chunked and declared is not None:
@@ -70,7 +72,7 @@ class Gate:
                 await of_error(self._too_large(self._limit))(scope, receive, answer)
             else:
                 reading = self._counted(scope, receive, declared or 0) if declared or chunked else receive
-                await self._app(scope, reading, answer)
+                await self._app(scope, reading, answering)
         finally:
             self._service.measured.busy -= 1
             self._note(scope, status, time.perf_counter() - began)

@@ -1,6 +1,7 @@
 """Static files of the dashboard: read once, compressed once, and cached by browsers until they change.
 
-Their address has a digest of all of them in it, so a browser may cache them for ever; after an upgrade it never runs an
+The page loads all modules as one script and all styles as one file (`bundle.py`), instead of some 140 files.
+Their address has a digest of all files in it, so a browser may cache them for ever; after an upgrade it never runs an
 old module beside a new one.
 """
 
@@ -8,22 +9,22 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from posixpath import dirname, join, normpath
 from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.errors import NotFound
+from workbell.http.dashboard.bundle import bundle_script, bundle_style
 from workbell.http.problems import of_error
 
 KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-IMPORT = re.compile(r'(?:from|^import)\s*"(\./[^"]+|\.\./[^"]+)"', re.MULTILINE)  # not import(), which is for later
+MAIN, EARLY = "main.js", "theme.js"  # the module that begins all others; the script that runs before the first paint
+SCRIPT, STYLE = "bundle.js", "bundle.css"
 FOR_EVER = "public, max-age=31536000, immutable"
 DIGITS = 12
 
@@ -42,32 +43,26 @@ class Assets(NamedTuple):
 
     @property
     def styles(self) -> list[str]:
-        """Libraries first, so that ours can say otherwise; then by name, which their numbers are for."""
-        found = [path for path in self.by_path if path.endswith(".css")]
+        """Style sheets. Libraries first, so that ours can say otherwise; then by name, which their numbers are for."""
+        found = [path for path in self.by_path if path.endswith(".css") and path != STYLE]
         return sorted(found, key=lambda path: (not path.startswith("vendor/"), path))
+
+    def texts(self, paths: Iterable[str]) -> dict[str, str]:
+        return {path: self.by_path[path].content.decode() for path in paths}
 
 
 @cache
 def assets() -> Assets:
+    """All files, and the bundles of them."""
     found = {path: _read(path, file) for path, file in sorted(_walk(files("workbell.http.dashboard") / "static", ""))}
+    known = Assets("", found)
+    modules = known.texts(path for path in found if path.endswith(".js") and path != EARLY)
+    script, style = bundle_script(modules, MAIN), bundle_style(known.texts(known.styles))
+    found |= {SCRIPT: _asset(SCRIPT, script.encode()), STYLE: _asset(STYLE, style.encode())}
     digest = hashlib.sha256()
     for path, asset in found.items():
         digest.update(f"{path} {len(asset.content)} ".encode() + asset.content)
     return Assets(digest.hexdigest()[:DIGITS], found)
-
-
-@cache
-def modules(*first: str) -> list[str]:
-    """These modules and all that they import, and what those import."""
-    known = assets().by_path
-    found: dict[str, None] = {}
-    left = [path for path in first if path in known]
-    while left:
-        path = left.pop()
-        if path not in found:
-            found[path] = None
-            left += [normpath(join(dirname(path), name)) for name in IMPORT.findall(known[path].content.decode())]
-    return list(found)
 
 
 def _walk(folder: Traversable, before: str) -> Iterator[tuple[str, Traversable]]:
@@ -84,7 +79,10 @@ def _kind(path: str) -> str | None:
 
 
 def _read(path: str, file: Traversable) -> Asset:
-    content = file.read_bytes()
+    return _asset(path, file.read_bytes())
+
+
+def _asset(path: str, content: bytes) -> Asset:
     return Asset(content, gzip.compress(content, mtime=0), _kind(path) or "")
 
 

@@ -1,4 +1,4 @@
-"""HTML page of the dashboard: lists its modules, and the path prefix of the service. No inline script."""
+"""HTML page of the dashboard: names its script and style, and the path prefix of the service. No inline script."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from workbell.http.dashboard.assets import assets, modules
+from workbell.http.dashboard.assets import EARLY, MAIN, SCRIPT, STYLE, assets
 
 # Our own files and our own service, nothing else: what a hostile name or log line could bring in is refused anyway.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-# The first part of the paths that are screens; `app.js` says which.
+# The first part of the paths that are screens, as in `screens.js`.
 SCREENS = (
     "runs",
     "jobs",
@@ -33,32 +33,24 @@ SCREENS = (
 
 
 def shell(request: Request, status: int = 200) -> Response:
-    """The page, wherever the service is mounted."""
+    """The page, wherever the service is mounted. With `?debug` it loads every module and style by itself."""
     root = escape(request.scope.get("root_path", ""))
     known = assets()
     base = f"{root}/static/{known.digest}"
-    styles = "".join(f'<link rel="stylesheet" href="{base}/{path}">' for path in known.styles)
-    # What this screen needs, all at once: a browser would else find it one import after the other.
-    needed = modules("main.js", f"screens/{_screen(request)}.js")
-    early = "".join(f'<link rel="modulepreload" href="{base}/{path}">' for path in needed)
+    script, styles = (MAIN, known.styles) if "debug" in request.query_params else (SCRIPT, [STYLE])
+    links = "".join(f'<link rel="stylesheet" href="{base}/{path}">' for path in styles)
     text = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Workbell</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="workbell-root" content="{root}">'
-        f'<link rel="icon" href="{base}/bell.svg" type="image/svg+xml">{styles}'
-        f'<script src="{base}/theme.js"></script>{early}'
-        f'<script type="module" src="{base}/main.js"></script></head>'
+        f'<link rel="icon" href="{base}/bell.svg" type="image/svg+xml">{links}'
+        f'<script src="{base}/{EARLY}"></script>'
+        f'<script type="module" src="{base}/{script}"></script></head>'
         '<body><div id="app"><p class="loading">Loading …</p></div>'
         "<noscript><p>The dashboard needs JavaScript. The command line shows the same: <code>workbell --help</code>."
         "</p></noscript></body></html>"
     )
     return HTMLResponse(text, status, headers={"Content-Security-Policy": POLICY, "Cache-Control": "no-store"})
-
-
-def _screen(request: Request) -> str:
-    path: str = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
-    name = path.strip("/").partition("/")[0]
-    return name if name in SCREENS else "overview"
 
 
 def screen_routes(endpoint: object) -> list[BaseRoute]:
