@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from starlette.responses import Response
@@ -17,8 +18,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from workbell.errors import TooLarge
 from workbell.http.call import KNOWN, ApiCall
+from workbell.http.forwarded import apply_forwarded
 from workbell.http.problems import of_error, problem
-from workbell.http.service import COOKIE, Service
+from workbell.http.service import Service
+from workbell.http.session_cookie import COOKIE
 
 log = logging.getLogger("workbell.http")
 
@@ -26,12 +29,14 @@ OPEN_LIMIT = 16 * 1024  # bytes of the body of a request that came without a val
 
 # What comes by itself, and often: at info it would bury the lines about runs (an open page asks 100 times a minute).
 ROUTINE = ("/healthz", "/readyz", "/metrics", "/agents/self/poll", "/agents/self/heartbeat")
-SESSION = f"{COOKIE}=".encode()
+SESSION = COOKIE.encode()  # with a prefix, or with a port behind it
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
 ]
+# A year. Without `includeSubDomains`: what else the domain has is not ours.
+HSTS = (b"strict-transport-security", b"max-age=31536000")
 
 
 class Gate:
@@ -42,12 +47,15 @@ class Gate:
         self._service = service
         self._limit = service.settings.http_body_limit
         self._logs_all = service.settings.http_log == "all"
+        self._headers = [*HEADERS, HSTS] if service.public is not None and service.public.is_secure else HEADERS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
         self._service.be_here()
+        if self._service.proxies.networks:
+            apply_forwarded(scope, self._service.proxies)
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -59,7 +67,7 @@ class Gate:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = _with_headers(message["headers"])
+                message["headers"] = _with_headers(message["headers"], self._headers)
             await send(message)
 
         try:
@@ -151,7 +159,7 @@ def _ambiguous() -> Response:
     )
 
 
-def _with_headers(headers: Any) -> list[tuple[bytes, bytes]]:
+def _with_headers(headers: Any, added: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     found = list(headers)
     present = {name for name, _ in found}
-    return found + [pair for pair in HEADERS if pair[0] not in present]
+    return found + [pair for pair in added if pair[0] not in present]
