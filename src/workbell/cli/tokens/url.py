@@ -27,7 +27,9 @@ from workbell.settings import safe_url
 )
 @click.option("--tenant", metavar="NAME", help="For this tenant alone; otherwise for all of them.")
 @click.option(
-    "--at", metavar="URL", help="Where the service is; otherwise the setting http_public_url, or where one of this store runs."
+    "--at",
+    metavar="URL",
+    help="Where the service is; otherwise as http_public_url says, or where one of this store runs.",
 )
 @store_options
 def url(scopes: tuple[str, ...], tenant: str | None, at: str | None, url: str | None) -> None:
