@@ -256,7 +256,7 @@ def _check(settings: Settings, sources: Mapping[str, str]) -> None:
     for name, read in _READERS.items():
         value = getattr(settings, name)
         try:
-            if value:
+            if value not in (None, ()):
                 read(value)
         except SettingsError as error:
             why = str(error).removeprefix("Settings: ")

@@ -69,6 +69,11 @@ async def test_a_public_url_is_told_to_browsers_for_good(clock: ManualClock) -> 
         assert f"curl {URL}/api/v1/runs" in (await http.get("/")).text
 
 
+async def test_other_programs_on_localhost_are_not_asked_over_https(clock: ManualClock) -> None:
+    async with Scene(clock, http_public_url="https://localhost:8443").peer() as http:
+        assert "strict-transport-security" not in (await http.get("/")).headers
+
+
 @pytest.mark.parametrize("settings", [{}, {"http_public_url": "http://localhost:8321"}])
 async def test_on_plain_http_each_port_has_a_cookie(clock: ManualClock, settings: dict[str, Any]) -> None:
     scene = Scene(clock, **settings)

@@ -110,6 +110,13 @@ def test_an_error_names_the_setting(name: str, value: str) -> None:
         load(environment={f"WORKBELL_{name.upper()}": value})
 
 
+def test_an_empty_public_url_is_refused_where_it_stands(tmp_path: Path) -> None:
+    file = tmp_path / "workbell.toml"
+    file.write_text('http_public_url = ""\n')
+    with pytest.raises(SettingsError, match=r"/workbell\.toml: http_public_url: '' is no URL of a website; write"):
+        load(environment={}, file=file)
+
+
 def test_an_unknown_setting_in_the_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "workbell.toml"
     file.write_text('colour = "blue"\n')

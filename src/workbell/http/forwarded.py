@@ -9,9 +9,6 @@ from starlette.types import Scope
 
 from workbell.model.client_address import TrustedProxies, client_address
 
-SECURE = {"http": "https", "ws": "wss"}
-PLAIN = {secure: plain for plain, secure in SECURE.items()}
-
 
 def apply_forwarded(scope: Scope, proxies: TrustedProxies) -> None:
     """Replace client and scheme by those of `X-Forwarded-For` and `X-Forwarded-Proto`, if the peer is trusted."""
@@ -27,8 +24,5 @@ def apply_forwarded(scope: Scope, proxies: TrustedProxies) -> None:
     client = client_address(peer[0], ",".join(addresses), proxies)
     if client != peer[0]:
         scope["client"] = (client, 0)  # the port is not told
-    scheme = scope["scheme"]
-    if proto == "https":
-        scope["scheme"] = SECURE.get(scheme, scheme)
-    elif proto == "http":
-        scope["scheme"] = PLAIN.get(scheme, scheme)
+    if proto in ("http", "https"):
+        scope["scheme"] = proto.replace("http", "ws") if scope["type"] == "websocket" else proto

@@ -19,9 +19,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from workbell.errors import TooLarge
 from workbell.http.call import KNOWN, ApiCall
 from workbell.http.forwarded import apply_forwarded
+from workbell.http.origins import is_of_this_machine
 from workbell.http.problems import of_error, problem
 from workbell.http.service import Service
 from workbell.http.session_cookie import COOKIE
+from workbell.model.public_url import PublicUrl
 
 log = logging.getLogger("workbell.http")
 
@@ -47,7 +49,7 @@ class Gate:
         self._service = service
         self._limit = service.settings.http_body_limit
         self._logs_all = service.settings.http_log == "all"
-        self._headers = [*HEADERS, HSTS] if service.public is not None and service.public.is_secure else HEADERS
+        self._headers = [*HEADERS, HSTS] if _is_for_https_alone(service.public) else HEADERS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -120,6 +122,11 @@ class Gate:
         if call is not None:
             facts |= {"tenant": call.tenant, "actor": call.access.actor}
         log.log(level, "%s %s", scope["method"], _shown(scope["path"]), extra=facts)
+
+
+def _is_for_https_alone(public: PublicUrl | None) -> bool:
+    """Not on localhost: browsers would ask every other program there over https as well, on all ports."""
+    return public is not None and public.is_secure and not is_of_this_machine(public)
 
 
 def _is_routine(scope: Scope) -> bool:

@@ -25,6 +25,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_of_this_machine(public: PublicUrl) -> bool:
+    """Whether a public URL leads nowhere but to the machine of whoever opens it."""
+    return is_loopback(host_name(public.netloc))
+
+
 def host_name(host: str) -> str:
     """The name of a Host header, without its port."""
     if host.startswith("["):
