@@ -14,7 +14,7 @@ from typing import Protocol
 from uvicorn.server import ServerState
 
 from workbell.logs.rate_limit import RateLimitedMessage
-from workbell.model.client_address import TrustedProxies, home_of
+from workbell.model.client_address import TrustedProxies, network_of
 
 log = logging.getLogger("workbell.http")
 
@@ -70,7 +70,7 @@ class Edge(ServerState):
 
     def home_of(self, address: str | None) -> str | None:
         """The network that connections from an address are counted by."""
-        return None if self._proxies.trusts(address) else home_of(address)
+        return None if self._proxies.trusts(address) else network_of(address)
 
     def enter(self, guest: Guest, now: float) -> None:
         """Count a new connection as unauthenticated, and enforce the limits."""

@@ -25,7 +25,7 @@ from workbell.http.sockets.hub import Hub
 from workbell.http.tally_chart import TallyChart
 from workbell.job_files.job_folder import JobFolder
 from workbell.model.access import EVERY_TENANT, Access, Scope, TokenKind, access_of
-from workbell.model.client_address import TrustedProxies, home_of
+from workbell.model.client_address import TrustedProxies, network_of
 from workbell.model.job import name as checked_name
 from workbell.model.public_url import read_public_url
 from workbell.notices.bus import Bus
@@ -163,8 +163,8 @@ class Service:
     def count_failure(self, connection: HTTPConnection) -> None:
         """Rate limit of tokens that are not valid, for each client. It is asked after the token was found invalid: a
         valid one is never refused because of others behind the same address."""
-        home = home_of(None if connection.client is None else connection.client.host)
-        wait = self._failures.take(home, self.client.store.clock.monotonic())
+        network = network_of(None if connection.client is None else connection.client.host)
+        wait = self._failures.take(network, self.client.store.clock.monotonic())
         if wait:
             raise _too_many("Too many requests without a valid token came from this address.", wait)
 

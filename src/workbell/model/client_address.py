@@ -68,7 +68,7 @@ def client_address(peer: str | None, forwarded: str, proxies: TrustedProxies) ->
     return known
 
 
-def home_of(address: str | None) -> str:
+def network_of(address: str | None) -> str:
     """The network that stands for one client: of IPv6 the /64, which is what one customer gets."""
     if address is None:
         return "local"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbell.errors import SettingsError
-from workbell.model.client_address import TrustedProxies, client_address, home_of
+from workbell.model.client_address import TrustedProxies, client_address, network_of
 
 NETWORKS = [ip_network("10.0.0.0/8"), ip_network("2001:db8:1::/48")]
 PROXIES = TrustedProxies.parse([str(network) for network in NETWORKS])
@@ -89,4 +89,4 @@ def test_a_network_that_cannot_be_used_is_refused(entry: str, why: str) -> None:
     ],
 )
 def test_a_network_of_ipv6_is_one_client(one: str | None, other: str | None, same: bool) -> None:
-    assert (home_of(one) == home_of(other)) is same
+    assert (network_of(one) == network_of(other)) is same
