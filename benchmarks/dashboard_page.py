@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
@@ -28,7 +28,7 @@ from playwright.sync_api import Browser, Page, sync_playwright  # noqa: E402
 
 from tests.support.chromium import HELP, chromium  # noqa: E402
 from workbell import Workbell  # noqa: E402
-from workbell.http.service import COOKIE  # noqa: E402
+from workbell.http.session_cookie import COOKIE  # noqa: E402
 from workbell.model.access import EVERY_TENANT, TokenKind  # noqa: E402
 from workbell.settings import Settings  # noqa: E402
 
@@ -74,7 +74,7 @@ def work(url: str, stop: float) -> None:
 
 def open_page(browser: Browser, url: str, cookie: str) -> Page:
     context = browser.new_context(viewport={"width": 1440, "height": 900})
-    context.add_cookies([{"name": COOKIE, "value": cookie, "url": url}])
+    context.add_cookies([{"name": f"{COOKIE}_{urlsplit(url).port}", "value": cookie, "url": url}])
     page = context.new_page()
     page.add_init_script(
         "window.tasks = []; new PerformanceObserver((list) => "

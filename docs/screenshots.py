@@ -82,6 +82,7 @@ def main() -> None:
         page = browser.new_page(viewport=WIDE, color_scheme="light", timezone_id="Europe/Berlin")
         page.set_default_timeout(DEADLINE)
         page.goto(url)
+        page.get_by_role("button", name="Sign in").click()
         page.get_by_role("link", name="15 min").click()
         expect(page.locator(".figure").filter(has_text="failed (last")).not_to_contain_text(re.compile("^0"))
         minutes = page.locator(".chart-table tbody td:nth-child(2)").filter(has_text=re.compile("[1-9]"))

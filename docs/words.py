@@ -45,10 +45,17 @@ SETTINGS = {
     "http": "Whether `workbell dev`, `start` and `server` serve the HTTP API. It needs the extra `workbell[server]`.",
     "http_host": "The address to listen on. `0.0.0.0` is every one of this machine.",
     "http_port": "The port; None: 8321, or the next one that is free. 0: any.",
-    "http_auth": "`token`; or `none`, which lets everybody in and is refused unless only this machine can reach it.",
+    "http_auth": "`token`; or `none`, which lets everybody in and is refused unless only this machine can reach it; "
+    "also with an `http_public_url` that is not this machine's.",
     "http_hosts": "The names that requests may ask for (`Host`), and whose pages may send some (`Origin`). On this "
     "machine's own address its own names besides; elsewhere, if none are listed, any. In the environment with commas "
     "between them.",
+    "http_public_url": "The URL at which browsers reach the service "
+    "[through a proxy](../how-to/http-api.md#behind-a-proxy), such as `https://jobs.example.com`: printed addresses "
+    "and the check of `Origin` use it. With https, session cookies are `Secure` and browsers are told to use https "
+    "only.",
+    "http_trusted_proxies": "Addresses and networks of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are "
+    "believed; nobody else's are. In the environment with commas between them.",
     "http_body_limit": "The longest body of a request, in bytes.",
     "http_rate": "How many requests a second each token may make, in each process; 0: any number.",
     "http_log": "`all`, or `problems`: requests that were refused or failed.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
@@ -17,6 +17,8 @@ from msgspec.structs import asdict
 from workbell.errors import SettingsError
 from workbell.logs.handler import FORMATS
 from workbell.logs.secrets import without_secrets
+from workbell.model.client_address import TrustedProxies
+from workbell.model.public_url import read_public_url
 from workbell.model.run_defaults import RESCHEDULES
 from workbell.model.state import Retention
 from workbell.model.suggestions import list_options
@@ -68,6 +70,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     http_port: int | None = None
     http_auth: str = "token"
     http_hosts: tuple[str, ...] = ()
+    http_public_url: str | None = None
+    http_trusted_proxies: tuple[str, ...] = ()
     http_body_limit: int = 8 * 1024 * 1024
     http_rate: float = 0.0
     http_log: str = "all"
@@ -218,7 +222,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     for name in ("http", "http_metrics_open"):
         if name in given:
             given[name] = YES_OR_NO.get(given[name].lower(), given[name])
-    for name in ("webhook_allow", "http_hosts"):
+    for name in ("webhook_allow", "http_hosts", "http_trusted_proxies"):
         if name in given:
             given[name] = [entry.strip() for entry in given[name].split(",") if entry.strip()]
     return given
@@ -249,14 +253,27 @@ def _check(settings: Settings, sources: Mapping[str, str]) -> None:
     for name, words in (("http_auth", ("token", "none")), ("http_log", ("all", "problems"))):
         if getattr(settings, name) not in words:
             refuse(name, f"is none of {', '.join(words)}")
-    if settings.webhook_allow:
-        from workbell.outgoing.allow import AllowList
-
+    for name, read in _READERS.items():
+        value = getattr(settings, name)
         try:
-            AllowList.parse(settings.webhook_allow)
+            if value not in (None, ()):
+                read(value)
         except SettingsError as error:
             why = str(error).removeprefix("Settings: ")
-            raise SettingsError(f"{sources.get('webhook_allow', 'Settings')}: {why}") from None
+            raise SettingsError(f"{sources.get(name, 'Settings')}: {why}") from None
+
+
+def _read_allow_list(entries: Sequence[str]) -> object:
+    from workbell.outgoing.allow import AllowList
+
+    return AllowList.parse(entries)
+
+
+_READERS: Mapping[str, Callable[[Any], object]] = {  # raise SettingsError
+    "webhook_allow": _read_allow_list,
+    "http_public_url": read_public_url,
+    "http_trusted_proxies": TrustedProxies.parse,
+}
 
 
 def safe_url(url: str) -> str:

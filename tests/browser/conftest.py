@@ -20,7 +20,7 @@ from tests.support.chromium import HELP, chromium
 from tests.support.fresh_store import fresh_store
 from tests.support.served import Served, served
 from workbell import Context, Event, Workbell
-from workbell.http.service import COOKIE
+from workbell.http.session_cookie import COOKIE
 from workbell.model.access import EVERY_TENANT, TokenKind
 from workbell.settings import Settings
 

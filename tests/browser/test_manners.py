@@ -18,7 +18,7 @@ from tests.browser.conftest import Chrome, Site, check_accessible, make_bell
 from tests.support.served import served
 from tests.support.waiting import until
 from workbell.http.pages.login import login_url
-from workbell.http.service import COOKIE
+from workbell.http.session_cookie import COOKIE
 from workbell.model.access import EVERY_TENANT, TokenKind
 
 
@@ -177,6 +177,7 @@ def test_two_services_on_one_machine_do_not_sign_each_other_out(site: Site, chro
             page = context.new_page()
             for bell, url in ((site.bell, site.url), (other, second.url)):
                 page.goto(login_url(bell, url))
+                page.get_by_role("button", name="Sign in").click()
                 expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
             for url in (site.url, second.url):
                 page.goto(f"{url}/runs")

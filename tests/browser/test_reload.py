@@ -55,10 +55,13 @@ def test_saved_files_show_on_the_page(chrome: Chrome, tmp_path: Path) -> None:
         wrong: list[str] = []
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.goto(f"{address}{door}")
+        check_accessible(page)
+        page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
         expect(page).to_have_url(f"{address}/")  # no token is left in it
         other = chrome.browser.new_context().new_page()
         other.goto(f"{address}{door}")
+        other.get_by_role("button", name="Sign in").click()
         expect(other.get_by_text("This URL has been used")).to_be_visible()
         other.close()
 

@@ -17,7 +17,6 @@ from workbell.access.secret_text import NewToken, is_token
 from workbell.errors import SettingsError
 from workbell.http.app import make_app
 from workbell.http.pages import front
-from workbell.http.pages.login import login_url
 from workbell.http.schemas.audit import AuditShown
 from workbell.http.schemas.base import ListPage
 from workbell.http.schemas.tenants import TenantShown
@@ -248,29 +247,6 @@ async def test_a_token_that_is_over_is_refused(scene: Scene, clock: ManualClock)
     clock.advance(5)
     await short.call("GET", "/tokens/self", 401)
     await Caller(scene.http, short.text[:-1] + "!").call("GET", "/tokens/self", 401)
-
-
-async def test_who_only_looks_whether_there_is_a_page_does_not_use_up_a_sign_in_url(scene: Scene) -> None:
-    url = login_url(scene.bell, "http://localhost")
-    async with httpx2.AsyncClient(
-        transport=httpx2.ASGITransport(app=scene.bell.asgi()), base_url="http://localhost"
-    ) as http:
-        await http.head(url)
-        assert (await http.get(url)).status_code == 303
-        assert (await http.get(url)).status_code == 401
-
-
-async def test_a_sign_in_url_for_who_may_only_read(scene: Scene) -> None:
-    url = login_url(scene.bell, "http://localhost", scopes=["read"], tenant="acme")
-    async with httpx2.AsyncClient(
-        transport=httpx2.ASGITransport(app=scene.bell.asgi()), base_url="http://localhost"
-    ) as http:
-        assert (await http.get(url)).status_code == 303
-        told = (await http.get("/api/v1/tokens/self")).json()
-        assert (told["tenant"], told["may"]) == ("acme", ["read"])
-        assert (await http.get("/api/v1/runs?tenant=default")).status_code == 404
-        refused = await http.post("/api/v1/queues/default/pause", headers={"Origin": "http://localhost"})
-        assert refused.status_code == 403
 
 
 async def test_nobody_is_kept_busy_by_a_form(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from tests.http.conftest import Api, Caller
 from tests.http.things import PREFIX, Things, things_of
 from workbell.http.dashboard.shell import SCREENS
 from workbell.http.routing import Guarded, RouteGuard
-from workbell.http.service import COOKIE
+from workbell.http.session_cookie import COOKIE
 from workbell.model.access import ALONE, INCLUDED, ROUNDS, Scope
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,7 @@ import pytest
 
 from tests.http.conftest import Api, make_bell
 from workbell.http.dashboard.assets import assets
-from workbell.http.service import COOKIE
+from workbell.http.session_cookie import COOKIE
 
 pytestmark = pytest.mark.anyio
 
@@ -46,6 +46,7 @@ async def test_what_a_page_asks_for_by_itself_is_no_line(api: Api, caplog: pytes
         ("/healthz", {}),
         ("/api/v1/runs", cookie),
         ("/runs", cookie),
+        ("/runs", {"Cookie": f"{COOKIE}_8321={api.session()}", "Host": "localhost:8321"}),
         ("/api/v1/runs", {"Authorization": f"Bearer {api.reader.text}", "Sec-Fetch-Mode": "cors"}),
     ):
         assert (await api.http.get(path, headers=headers)).status_code == 200

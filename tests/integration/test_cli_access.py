@@ -121,6 +121,15 @@ def test_the_address_of_the_service_that_runs(folder: Folder, bell: Workbell) ->
     assert folder.call("tokens", "url").out.startswith("http://elsewhere:8321/?token=wb_")
 
 
+def test_the_address_of_the_service_behind_a_proxy(
+    folder: Folder, bell: Workbell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bell.store.check()
+    monkeypatch.setenv("WORKBELL_HTTP_PUBLIC_URL", "https://jobs.example.com/ops/")
+    assert folder.call("tokens", "url").out.startswith("https://jobs.example.com/ops/?token=wb_")
+    assert folder.call("tokens", "url", "--at", "https://other.example").out.startswith("https://other.example/?token=")
+
+
 def test_a_service_that_was_killed_is_forgotten(bell: Workbell) -> None:
     bell.store.check()
     killed = f"{socket.gethostname()}/{os.getpid()}/1"  # of this pid, and it began at another time

@@ -47,6 +47,14 @@ def test_the_token_alone_is_what_a_pipe_gets(folder: Folder, bell: Workbell) -> 
     assert quiet.error == ""
 
 
+def test_the_command_to_pair_has_the_public_url(
+    folder: Folder, bell: Workbell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBELL_HTTP_PUBLIC_URL", "https://jobs.example.com")
+    made = folder.call("agents", "pair", "--name", "web-1")
+    assert "\n    workbell agent pair --url https://jobs.example.com\nIt asks for the token" in made.error
+
+
 def test_pairing_for_programs(folder: Folder, bell: Workbell) -> None:
     told = folder.ask("agents", "pair", "--label", "b", "--label", "a", "--expires", "2h", "--tenant", "acme")
     token = bell.tokens.get(told["id"], tenant="acme")

@@ -54,9 +54,10 @@ def test_every_setting_can_come_from_the_environment() -> None:
     texts = {"url": "memory://", "app": "a:b", "tenant": "t", "log_level": "debug", "log_format": "json"}
     texts |= {"webhook_allow": "10.0.0.0/8", "webhook_disable_after": "70", "http_hosts": "a.example.com, b"}
     texts |= {"http": "no", "http_metrics_open": "on", "http_auth": "none", "http_log": "problems"}
-    texts["http_body_limit"] = "2048"
+    texts |= {"http_body_limit": "2048", "http_public_url": "https://jobs.example.com"}
+    texts["http_trusted_proxies"] = "10.0.0.0/8, ::1"
     read: dict[str, Any] = {"webhook_allow": ("10.0.0.0/8",), "http_hosts": ("a.example.com", "b")}
-    read |= {"http": False, "http_metrics_open": True}
+    read |= {"http": False, "http_metrics_open": True, "http_trusted_proxies": ("10.0.0.0/8", "::1")}
     given = {name: texts.get(name, "7") for name in Settings.__struct_fields__}
     found = asdict(load(environment={f"WORKBELL_{name.upper()}": text for name, text in given.items()}))
     shown = {name: value if name in read else str(value).removesuffix(".0") for name, value in found.items()}
@@ -100,11 +101,20 @@ def test_passwords_and_keys_are_not_shown() -> None:
         ("log_format", "xml"),
         ("webhook_allow", "10.0.0.0/33"),
         ("webhook_allow", "127.0.0.1,https://hooks.internal"),
+        ("http_public_url", "jobs.example.com"),
+        ("http_trusted_proxies", "127.0.0.1,proxy.internal"),
     ],
 )
 def test_an_error_names_the_setting(name: str, value: str) -> None:
     with pytest.raises(SettingsError, match=name):
         load(environment={f"WORKBELL_{name.upper()}": value})
+
+
+def test_an_empty_public_url_is_refused_where_it_stands(tmp_path: Path) -> None:
+    file = tmp_path / "workbell.toml"
+    file.write_text('http_public_url = ""\n')
+    with pytest.raises(SettingsError, match=r"/workbell\.toml: http_public_url: '' is no URL of a website; write"):
+        load(environment={}, file=file)
 
 
 def test_an_unknown_setting_in_the_file_is_refused(tmp_path: Path) -> None:

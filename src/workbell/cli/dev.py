@@ -123,7 +123,8 @@ def _door(bell: Workbell, http: socket.socket) -> str:
     """The URL to open in a browser: its token is good for once."""
     from workbell.http.pages.login import login_url
 
-    return address(http) if bell.settings.http_auth == "none" else login_url(bell, address(http))
+    url = address(bell.settings, http)
+    return url if bell.settings.http_auth == "none" else login_url(bell, url)
 
 
 def offer_init() -> None:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from workbell.model.public_url import read_public_url
 from workbell.settings import Settings
 
 log = logging.getLogger("workbell.http")
@@ -43,8 +44,13 @@ def listen(settings: Settings) -> socket.socket | None:
     return bind(settings)
 
 
-def address(http: socket.socket) -> str:
-    """The URL at which it is reached from here."""
+def address(settings: Settings, http: socket.socket) -> str:
+    """The URL of the service: the public one, else where it is reached from here."""
     from workbell.http.binding import address_of
 
-    return address_of(*http.getsockname()[:2])
+    return public_address(settings) or address_of(*http.getsockname()[:2])
+
+
+def public_address(settings: Settings) -> str | None:
+    """The URL of the setting `http_public_url`."""
+    return None if settings.http_public_url is None else read_public_url(settings.http_public_url).address

@@ -87,7 +87,7 @@ def supervise(
     )
     door = listen(settings) if server else None
     if door is not None:
-        log.info("the HTTP API is at %s", address(door))
+        log.info("the HTTP API is at %s", address(settings, door))
     Supervisor(plan, door).run()
 
 

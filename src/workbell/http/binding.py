@@ -6,7 +6,8 @@ import errno
 import socket
 
 from workbell.errors import SettingsError
-from workbell.http.origins import is_loopback
+from workbell.http.origins import is_loopback, is_of_this_machine
+from workbell.model.public_url import read_public_url
 from workbell.settings import Settings
 
 PORT = 8321
@@ -38,6 +39,12 @@ def check_open(settings: Settings, host: str) -> None:
         raise SettingsError(
             f"http_host = {host!r} can be reached from other machines, and http_auth = 'none' lets everybody in; "
             "use tokens (http_auth = 'token'), or listen on 127.0.0.1."
+        )
+    public = None if settings.http_public_url is None else read_public_url(settings.http_public_url)
+    if settings.http_auth == "none" and public is not None and not is_of_this_machine(public):
+        raise SettingsError(
+            f"http_public_url = {public.address!r} is reached from other machines, and http_auth = 'none' lets "
+            "everybody in; use tokens (http_auth = 'token'), or remove http_public_url."
         )
 
 

@@ -14,7 +14,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from workbell.errors import ServiceUnavailable
 from workbell.http.call import KNOWN
-from workbell.http.connection_limits import Edge, home_of
+from workbell.http.connection_limits import Edge
 from workbell.http.problems import of_error
 
 HEADERS = 10.0  # seconds for the headers of a request, from their first byte on, or from the connection
@@ -48,7 +48,7 @@ class EdgeProtocol(H11Protocol):
         self._since = 0.0
         self._received = self._received_before = 0
         super().connection_made(transport)
-        self.home = home_of(None if self.client is None else self.client[0])
+        self.home = self.server_state.home_of(None if self.client is None else self.client[0])
         self.server_state.enter(self, self.loop.time())
 
     def connection_lost(self, exc: Exception | None) -> None:

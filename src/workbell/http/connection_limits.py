@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from ipaddress import IPv6Address
 from typing import Protocol
 
 from uvicorn.server import ServerState
 
 from workbell.logs.rate_limit import RateLimitedMessage
+from workbell.model.client_address import TrustedProxies, network_of
 
 log = logging.getLogger("workbell.http")
 
@@ -22,13 +22,14 @@ STRANGERS = 1000  # connections without a valid token, in all: each may hold abo
 STRANGERS_OF_ADDRESS = 100
 OWN_FILES = 256  # descriptors that are reserved for the store, files, pipes, and a burst of accepts
 FEWEST = 16
+NO_PROXIES = TrustedProxies()
 FILES = 1024  # descriptors of a process, where the system has no limit to read
 
 
 class Guest(Protocol):
     """A connection, as the bounds see it."""
 
-    home: str  # the network it comes from
+    home: str | None  # the network it comes from; none for a trusted proxy, which stands for many clients
 
     @property
     def is_known(self) -> bool:
@@ -48,11 +49,12 @@ class Guest(Protocol):
 class Edge(ServerState):
     """The connections of one server, which uvicorn's protocols share through this object."""
 
-    def __init__(self, most: int | None = None) -> None:
+    def __init__(self, most: int | None = None, proxies: TrustedProxies = NO_PROXIES) -> None:
         super().__init__()
+        self._proxies = proxies
         self.most = most_connections() if most is None else most
         self._strangers: dict[Guest, None] = {}  # in the order in which they came
-        self._of_homes: dict[str, dict[Guest, None]] = {}
+        self._of_homes: dict[str | None, dict[Guest, None]] = {}
         self.slow = RateLimitedMessage(
             log, logging.INFO, "a connection was closed: its client sent or took nothing for too long"
         )
@@ -66,11 +68,16 @@ class Edge(ServerState):
             "(ulimit -n, LimitNOFILE) allows more",
         )
 
+    def home_of(self, address: str | None) -> str | None:
+        """The network that connections from an address are counted by."""
+        return None if self._proxies.trusts(address) else network_of(address)
+
     def enter(self, guest: Guest, now: float) -> None:
         """Count a new connection as unauthenticated, and enforce the limits."""
         own = self._of_homes.setdefault(guest.home, {})
         own[guest] = self._strangers[guest] = None
-        self._make_room(own, guest, now, lambda: len(own) > STRANGERS_OF_ADDRESS)
+        if guest.home is not None:
+            self._make_room(own, guest, now, lambda: len(own) > STRANGERS_OF_ADDRESS)
         self._make_room(self._strangers, guest, now, self._is_full)
 
     def leave(self, guest: Guest) -> None:
@@ -96,16 +103,6 @@ class Edge(ServerState):
                 self._crowded.log(now)
                 oldest.cut()
             self.leave(oldest)
-
-
-def home_of(address: str | None) -> str:
-    """The network that an address stands for: of IPv6 the /64, which is what one customer gets."""
-    if address is None:
-        return "local"
-    if ":" not in address:
-        return address
-    whole = IPv6Address(address.partition("%")[0])
-    return str(whole.ipv4_mapped or whole.packed[:8].hex())
 
 
 def most_connections() -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from starlette.responses import Response
@@ -18,8 +19,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from workbell.errors import TooLarge
 from workbell.http.call import KNOWN, ApiCall
 from workbell.http.compression import Compressing, accepts_gzip
+from workbell.http.forwarded import apply_forwarded
+from workbell.http.origins import is_of_this_machine
 from workbell.http.problems import of_error, problem
-from workbell.http.service import COOKIE, Service
+from workbell.http.service import Service
+from workbell.http.session_cookie import COOKIE
+from workbell.model.public_url import PublicUrl
 
 log = logging.getLogger("workbell.http")
 
@@ -27,12 +32,14 @@ OPEN_LIMIT = 16 * 1024  # bytes of the body of a request that came without a val
 
 # What comes by itself, and often: at info it would bury the lines about runs (an open page asks 100 times a minute).
 ROUTINE = ("/healthz", "/readyz", "/metrics", "/agents/self/poll", "/agents/self/heartbeat")
-SESSION = f"{COOKIE}=".encode()
+SESSION = COOKIE.encode()  # with a prefix, or with a port behind it
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
 ]
+# A year. Without `includeSubDomains`: what else the domain has is not ours.
+HSTS = (b"strict-transport-security", b"max-age=31536000")
 
 
 class Gate:
@@ -43,12 +50,15 @@ class Gate:
         self._service = service
         self._limit = service.settings.http_body_limit
         self._logs_all = service.settings.http_log == "all"
+        self._headers = [*HEADERS, HSTS] if _is_for_https_alone(service.public) else HEADERS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
         self._service.be_here()
+        if self._service.proxies.networks:
+            apply_forwarded(scope, self._service.proxies)
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -60,7 +70,7 @@ class Gate:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = _with_headers(message["headers"])
+                message["headers"] = _with_headers(message["headers"], self._headers)
             await send(message)
 
         answering = Compressing(answer) if accepts_gzip(scope) else answer
@@ -116,6 +126,11 @@ class Gate:
         log.log(level, "%s %s", scope["method"], _shown(scope["path"]), extra=facts)
 
 
+def _is_for_https_alone(public: PublicUrl | None) -> bool:
+    """Not on localhost: browsers would ask every other program there over https as well, on all ports."""
+    return public is not None and public.is_secure and not is_of_this_machine(public)
+
+
 def _is_routine(scope: Scope) -> bool:
     """Health checks, polls of agents, files of the dashboard, and whatever an open page of it reads."""
     path = scope["path"].removeprefix(scope.get("root_path", ""))
@@ -153,7 +168,7 @@ def _ambiguous() -> Response:
     )
 
 
-def _with_headers(headers: Any) -> list[tuple[bytes, bytes]]:
+def _with_headers(headers: Any, added: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     found = list(headers)
     present = {name for name, _ in found}
-    return found + [pair for pair in HEADERS if pair[0] not in present]
+    return found + [pair for pair in added if pair[0] not in present]

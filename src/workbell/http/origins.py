@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from workbell.model.public_url import PublicUrl
+
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -21,6 +23,11 @@ def is_loopback(host: str) -> bool:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def is_of_this_machine(public: PublicUrl) -> bool:
+    """Whether a public URL leads nowhere but to the machine of whoever opens it."""
+    return is_loopback(host_name(public.netloc))
 
 
 def host_name(host: str) -> str:
@@ -37,20 +44,30 @@ def host_is_allowed(host: str | None, allowed: Sequence[str]) -> bool:
     return host is not None and host_name(host) in {name.lower() for name in allowed}
 
 
-def origin_is_allowed(origin: str | None, host: str | None, allowed: Sequence[str]) -> bool:
-    """Whether a page may send this: it has no Origin, is of the same host and port, or is on the list by name."""
+def origin_is_allowed(
+    origin: str | None, host: str | None, allowed: Sequence[str], public: PublicUrl | None = None
+) -> bool:
+    """Whether a page may send this: it has no Origin, is one of our own, or is on the list by name.
+
+    Our own pages are those of the public URL, with its scheme and port; without one, those of the host and port that
+    the request asks for.
+    """
     if origin is None:
         return True
     parts = urlsplit(origin)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         return False
-    if host is not None and parts.netloc.lower() == host.lower():
+    name = host_name(parts.netloc)
+    if public is not None and name == host_name(public.netloc):
+        return origin.lower() == public.origin
+    if public is None and host is not None and parts.netloc.lower() == host.lower():
         return True
-    return host_name(parts.netloc) in {name.lower() for name in allowed if name not in LOOPBACK}
+    return name in {one.lower() for one in allowed if one not in LOOPBACK}
 
 
-def allowed_hosts(listen: str | None, named: Sequence[str]) -> tuple[str, ...]:
-    """The names to answer to: those of the setting, and this machine's where nothing else can reach us."""
+def allowed_hosts(listen: str | None, named: Sequence[str], public: PublicUrl | None = None) -> tuple[str, ...]:
+    """The names to answer to: those of the settings, and this machine's where nothing else can reach us."""
+    listed = (*named, *([] if public is None else [host_name(public.netloc)]))
     if listen is not None and is_loopback(listen):
-        return (*LOOPBACK, *([] if listen in LOOPBACK or ":" in listen else [listen]), *named)
-    return tuple(named)
+        return (*LOOPBACK, *([] if listen in LOOPBACK or ":" in listen else [listen]), *listed)
+    return listed if named else ()

@@ -78,14 +78,20 @@ def problem(
 
 def of_error(error: errors.WorkbellError) -> Response:
     status = status_of(error)
-    headers: dict[str, str] = {}
-    if status == 401:
-        headers["WWW-Authenticate"] = 'Bearer realm="workbell"'
-    if status in (429, 503):
-        headers["Retry-After"] = str(getattr(error, "retry_after", 1))
     title = (type(error).__doc__ or "").strip().partition("\n")[0]
     more = {"run_id": error.run_id} if isinstance(error, errors.DuplicateRun) else {}
-    return problem(status, type(error).__name__, title, str(error), headers or None, **more)
+    return problem(status, type(error).__name__, title, str(error), headers_of(error), **more)
+
+
+def headers_of(error: errors.WorkbellError) -> Mapping[str, str] | None:
+    """What the answer about an error says beside its text, on pages too."""
+    match status_of(error):
+        case 401:
+            return {"WWW-Authenticate": 'Bearer realm="workbell"'}
+        case 429 | 503:
+            return {"Retry-After": str(getattr(error, "retry_after", 1))}
+        case _:
+            return None
 
 
 def of_fields(found: Sequence[Any]) -> Response:

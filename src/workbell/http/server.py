@@ -19,6 +19,7 @@ from workbell.http.connection_limits import Edge
 from workbell.http.service import Service
 from workbell.http.service_address import forget_running, note_running
 from workbell.http.sockets.protocol import SocketProtocol
+from workbell.model.client_address import TrustedProxies
 
 log = logging.getLogger("workbell.http")
 
@@ -33,9 +34,9 @@ TICKS = 10  # of uvicorn's main loop, a tenth of a second each, between two chec
 class WebServer(uvicorn.Server):
     """uvicorn server that leaves the signals to us, and enforces the deadlines of connections."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, proxies: TrustedProxies) -> None:
         super().__init__(config)
-        self.server_state = self.edge = Edge()
+        self.server_state = self.edge = Edge(proxies=proxies)
 
     async def on_tick(self, counter: int) -> bool:
         if counter % TICKS == 0:
@@ -73,9 +74,9 @@ class Listening:
             ws_per_message_deflate=False,
             timeout_graceful_shutdown=1,
             lifespan="on",
-            proxy_headers=False,
+            proxy_headers=False,  # http_trusted_proxies does it, also where another server serves us
         )
-        self.server = WebServer(config)
+        self.server = WebServer(config, service.proxies)
         self._accepting = Accepting()
         self._task: asyncio.Task[None] | None = None
 

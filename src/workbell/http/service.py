@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,11 +20,14 @@ from workbell.http.metrics import Metrics
 from workbell.http.origins import allowed_hosts, host_is_allowed, origin_is_allowed
 from workbell.http.rate_limits import Buckets
 from workbell.http.request_counts import RequestCounts
+from workbell.http.session_cookie import SessionCookie
 from workbell.http.sockets.hub import Hub
 from workbell.http.tally_chart import TallyChart
 from workbell.job_files.job_folder import JobFolder
-from workbell.model.access import EVERY_TENANT, Access, Scope, access_of
+from workbell.model.access import EVERY_TENANT, Access, Scope, TokenKind, access_of
+from workbell.model.client_address import TrustedProxies, network_of
 from workbell.model.job import name as checked_name
+from workbell.model.public_url import read_public_url
 from workbell.notices.bus import Bus
 from workbell.settings import Settings
 
@@ -36,19 +38,9 @@ T = TypeVar("T")
 
 AuthHook = Callable[[HTTPConnection], Access | Awaitable[Access | None] | None]
 
-COOKIE = "workbell_session"
-
-
-def cookie_name(connection: HTTPConnection) -> str:
-    """The cookie of a session here. Cookies know no ports, so its name has it: else two services on one machine would
-    take each other's sessions away."""
-    port = connection.headers.get("host", "").rpartition(":")[2]
-    return f"{COOKIE}_{port}" if port.isascii() and port.isdigit() else COOKIE
-
-
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 MOST_CLIENTS = 10_000
-FAILURES = 10.0  # a second, of one address, that may come without a valid token; and 50 at once
+FAILURES = 10.0  # a second, of one client, with a token that is not valid; and 50 at once
 EVERYTHING = frozenset({Scope.ADMIN})
 
 
@@ -74,7 +66,10 @@ class Service:
         self.rounds = 0  # of work, for callers that wait for them
         self.auth = auth
         self._for_all = settings.http_auth == "none" and auth is None  # whom a hook does not know needs a token
-        self.hosts = allowed_hosts(listen, settings.http_hosts)
+        self.public = None if settings.http_public_url is None else read_public_url(settings.http_public_url)
+        self.proxies = TrustedProxies.parse(settings.http_trusted_proxies)
+        self.hosts = allowed_hosts(listen, settings.http_hosts, self.public)
+        self.session_cookie = SessionCookie(self.public)
         self.verified = client.verified
         self.measured = RequestCounts()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -115,14 +110,14 @@ class Service:
     async def admit(self, request: Request, guard: RouteGuard) -> ApiCall:
         """Authorise a request, or raise why not."""
         if guard.open:
-            await self.check_door(request)
+            self.check_host(request)
             return ApiCall(self, request, Access(actor="nobody"), self.client.tenant, self.client)
         access = await self.access_of(request)
         request.scope[KNOWN] = True
         if guard.needs is not None and not access.may(guard.needs):
             raise Forbidden(f"This needs the scope {guard.needs!s}, and {access.actor} has {_listed(access.scopes)}.")
         if self._rates is not None:
-            wait = self._rates.take(access.token or access.actor, time.monotonic())
+            wait = self._rates.take(access.token or access.actor, self.client.store.clock.monotonic())
             if wait:
                 raise _too_many(f"{access.actor} may ask {self.settings.http_rate:g} times a second.", wait)
         tenant = self._tenant_of(request, access)
@@ -130,18 +125,16 @@ class Service:
 
     async def access_of(self, connection: HTTPConnection) -> Access:
         """Authenticate the caller by token, by session cookie or by the app's own hook."""
-        headers = connection.headers
-        if self.hosts and not host_is_allowed(headers.get("host"), self.hosts):
-            raise Forbidden("The Host header names no host of this service; the setting http_hosts lists them.")
+        self.check_host(connection)
         if self.auth is not None:
             found = self.auth(connection)
             access = await found if isinstance(found, Awaitable) else found
             if access is not None:
                 self.check_origin(connection)
                 return access
-        text = _bearer(headers.get("authorization"))
+        text = bearer = _bearer(connection.headers.get("authorization"))
         if text is None:
-            text = connection.cookies.get(cookie_name(connection)) if "cookie" in headers else None
+            text = self.session_cookie.read(connection)
             if text is not None or self._for_all:
                 self.check_origin(connection)  # a browser sends these by itself, whoever's page asks for it
         if text is None and self._for_all:
@@ -150,19 +143,28 @@ class Service:
             raise Unauthorized("There is no token; send it as `Authorization: Bearer wb_…`.")
         token = await self.verified.acheck(text)
         if token is None:
-            self._count_failure(connection)
+            self.count_failure(connection)
             raise Unauthorized("The token is not valid; it may have expired or been revoked.")
+        if bearer is not None and token.kind is TokenKind.SESSION:
+            self.count_failure(connection)
+            raise Unauthorized(
+                "This is the session of a browser, which is good in its cookie alone; make a token for the program "
+                "with `workbell tokens create`."
+            )
         return access_of(token)
 
-    async def check_door(self, connection: HTTPConnection) -> None:
-        """Rate-limit unauthenticated requests."""
+    def check_host(self, connection: HTTPConnection) -> None:
+        """Refuse requests for a name that is not ours (DNS rebinding)."""
         if self.hosts and not host_is_allowed(connection.headers.get("host"), self.hosts):
-            raise Forbidden("The Host header names no host of this service; the setting http_hosts lists them.")
-        self._count_failure(connection)
+            raise Forbidden(
+                "The Host header names no host of this service; the settings http_hosts and http_public_url name them."
+            )
 
-    def _count_failure(self, connection: HTTPConnection) -> None:
-        address = connection.client.host if connection.client is not None else "nobody"
-        wait = self._failures.take(address, time.monotonic())
+    def count_failure(self, connection: HTTPConnection) -> None:
+        """Rate limit of tokens that are not valid, for each client. It is asked after the token was found invalid: a
+        valid one is never refused because of others behind the same address."""
+        network = network_of(None if connection.client is None else connection.client.host)
+        wait = self._failures.take(network, self.client.store.clock.monotonic())
         if wait:
             raise _too_many("Too many requests without a valid token came from this address.", wait)
 
@@ -172,9 +174,13 @@ class Service:
             return
         headers = connection.headers
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            raise Forbidden("A page of another site sent this; only this service's own pages may.")
-        if not origin_is_allowed(headers.get("origin"), headers.get("host"), self.hosts):
-            raise Forbidden("A page of another site sent this; only this service's own pages may.")
+            raise self.foreign_page()
+        if not origin_is_allowed(headers.get("origin"), headers.get("host"), self.hosts, self.public):
+            raise self.foreign_page()
+
+    def foreign_page(self) -> Forbidden:
+        own = "this service's own pages" if self.public is None else f"pages of {self.public.origin} (http_public_url)"
+        return Forbidden(f"A page of another site sent this; only {own} may.")
 
     # Tenants
 

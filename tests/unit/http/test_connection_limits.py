@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbell.http import connection_limits
-from workbell.http.connection_limits import Edge, home_of
+from workbell.http.connection_limits import Edge
+from workbell.model.client_address import TrustedProxies
 
 KINDS = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["waiting", "known", "answered"])), max_size=60)
 
 
 class Someone:
-    def __init__(self, bounds: Edge, home: str, kind: str) -> None:
+    def __init__(self, bounds: Edge, home: str | None, kind: str) -> None:
         self.bounds, self.home, self.kind, self.end = bounds, home, "waiting", ""
         bounds.connections.add(self)  # type: ignore[arg-type]
         bounds.enter(self, 0.0)
@@ -68,19 +69,13 @@ def test_the_one_that_waits_longest_goes_first(monkeypatch: pytest.MonkeyPatch) 
     assert [one.end for one in (busy, first, second, third)] == ["", "cut", "", ""]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("192.0.2.1", "192.0.2.2", False),
-        ("2001:db8::1", "2001:db8::ffff:1", True),
-        ("2001:db8::1", "2001:db8:0:1::1", False),
-        ("::ffff:192.0.2.1", "192.0.2.1", True),
-        ("fe80::1%eth0", "fe80::2%eth0", True),
-        (None, None, True),
-    ],
-)
-def test_a_network_of_ipv6_is_one_address(one: str | None, other: str | None, same: bool) -> None:
-    assert (home_of(one) == home_of(other)) is same
+def test_a_trusted_proxy_is_not_counted_as_one_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_limits, "STRANGERS_OF_ADDRESS", 3)
+    monkeypatch.setattr(connection_limits, "STRANGERS", 8)
+    bounds = Edge(most=100, proxies=TrustedProxies.parse(["10.0.0.0/8"]))
+    assert bounds.home_of("192.0.2.1") == "192.0.2.1"
+    everybody = [Someone(bounds, bounds.home_of("10.0.0.1"), "waiting") for _ in range(9)]
+    assert [one.end for one in everybody] == ["cut", *[""] * 8]  # all of them together are still bounded
 
 
 @pytest.mark.parametrize(("files", "connections"), [(20, 16), (300, 75), (1024, 768), (1_048_576, 1_048_320)])

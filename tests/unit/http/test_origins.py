@@ -7,6 +7,7 @@ import pytest
 from workbell.errors import SettingsError
 from workbell.http.binding import address_of, bind, check_open
 from workbell.http.origins import allowed_hosts, host_is_allowed, is_loopback, origin_is_allowed
+from workbell.model.public_url import read_public_url
 from workbell.settings import Settings
 
 HERE = allowed_hosts("127.0.0.1", ())
@@ -43,6 +44,19 @@ def test_another_page_may_not(origin: str) -> None:
     assert not origin_is_allowed(origin, "127.0.0.1:8321", HERE)
 
 
+def test_with_a_public_url_its_pages_are_the_own_ones() -> None:
+    """Whatever Host the proxy passes on; by scheme and port too, although the name is on the list of hosts."""
+    public = read_public_url("https://jobs.example.com")
+    for hosts in (allowed_hosts("127.0.0.1", (), public), allowed_hosts("0.0.0.0", ("jobs.example.com",), public)):
+        assert host_is_allowed("jobs.example.com", hosts)
+        for host in ("jobs.example.com", "127.0.0.1:8321"):
+            assert origin_is_allowed("https://jobs.example.com", host, hosts, public)
+            assert origin_is_allowed(None, host, hosts, public)
+            for foreign in ("http://jobs.example.com", "https://jobs.example.com:444", f"http://{host}", "null"):
+                assert not origin_is_allowed(foreign, host, hosts, public)
+    assert allowed_hosts("0.0.0.0", (), public) == ()  # any, as without one: agents may come by another name
+
+
 def test_a_page_of_a_named_host_may() -> None:
     assert origin_is_allowed("https://desk.example", "jobs.example", ("jobs.example", "desk.example"))
 
@@ -57,6 +71,18 @@ def test_an_open_door_is_for_this_machine_alone(host: str, local: bool) -> None:
     else:
         with pytest.raises(SettingsError, match="lets everybody in"):
             bind(settings)
+
+
+@pytest.mark.parametrize("public", ["https://jobs.example.com", "http://192.0.2.1"])
+def test_an_open_door_has_no_public_url(public: str) -> None:
+    with pytest.raises(SettingsError, match=r"http_public_url = .* lets everybody in; use tokens"):
+        bind(Settings(http_auth="none", http_public_url=public))
+    check_open(Settings(http_public_url=public), "127.0.0.1")
+
+
+@pytest.mark.parametrize("public", ["http://localhost:8080", "https://127.0.0.1", "http://[::1]:8321"])
+def test_an_open_door_may_have_another_name_of_this_machine(public: str) -> None:
+    check_open(Settings(http_auth="none", http_public_url=public), "127.0.0.1")
 
 
 def test_the_default_asks_for_a_token_and_listens_here_alone() -> None:

@@ -13,6 +13,7 @@ from workbell.cli.acting import note, operator
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.serving import public_address
 from workbell.cli.values import SPAN
 from workbell.cli.words import local
 from workbell.model.pairing import terms_of
@@ -27,7 +28,9 @@ from workbell.model.pairing import terms_of
 @click.option("--label", "labels", multiple=True, metavar="WORD", help="A label of the agent; may be repeated.")
 @click.option("--expires", type=SPAN, metavar="SPAN", help="How long the token is valid: 5m, 2h. Otherwise: 15m.")
 @click.option(
-    "--at", metavar="URL", help="The service's URL as the agent reaches it; printed in the command to type there."
+    "--at",
+    metavar="URL",
+    help="The service's URL as the agent reaches it, printed in the command to type there; otherwise http_public_url.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print the token, and nothing else.")
 @store_options
@@ -50,7 +53,8 @@ def pair(
         terms_given = {"name": terms.agent, "labels": terms.labels or ()}
         note(bell, "agents.allow", token.id, detail=terms_given | {"expires_at": token.expires_at})
         moves = any(agent.name == terms.agent for agent in bell.agents.list())
-    there = _command(at or f"https://{socket.gethostname()}", name)
+        address = at or public_address(bell.settings)
+    there = _command(address or f"https://{socket.gethostname()}", name)
     if as_json:
         print_json({"id": token.id, **terms_given, "expires_at": token.expires_at, "token": text, "command": there})
         return
@@ -58,7 +62,7 @@ def pair(
         until = local(token.expires_at)
         click.echo(f"Pairing of {terms}, to be used once, until {until}. On the other machine:", err=True)
         click.echo(f"    {there}", err=True)
-        where = "" if at is not None else "with the URL by which it reaches this service. "
+        where = "" if address is not None else "with the URL by which it reaches this service. "
         click.echo(f"{where}It asks for the token, which is shown this once:", err=True)
         if moves:
             click.echo(f"(The agent {name} exists: it moves there, and its present token is revoked.)", err=True)

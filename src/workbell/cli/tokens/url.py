@@ -8,6 +8,7 @@ from workbell.app import Workbell
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.project import missing_file, open_project, store_options, store_url
+from workbell.cli.serving import public_address
 from workbell.errors import ServiceUnavailable
 from workbell.model.access import ALONE, EVERY_TENANT, Scope
 from workbell.settings import safe_url
@@ -25,7 +26,11 @@ from workbell.settings import safe_url
     help="What the reader may do; may be repeated. Otherwise: admin.",
 )
 @click.option("--tenant", metavar="NAME", help="For this tenant alone; otherwise for all of them.")
-@click.option("--at", metavar="URL", help="Where the service is; otherwise where one of this store runs.")
+@click.option(
+    "--at",
+    metavar="URL",
+    help="Where the service is; otherwise as http_public_url says, or where one of this store runs.",
+)
 @store_options
 def url(scopes: tuple[str, ...], tenant: str | None, at: str | None, url: str | None) -> None:
     from workbell.http.pages.login import login_url
@@ -34,7 +39,7 @@ def url(scopes: tuple[str, ...], tenant: str | None, at: str | None, url: str | 
     project = open_project(url=url)
     _check_there(store_url(project))
     with opened_store(project, create=True) as bell:
-        address = (at or _running(bell)).rstrip("/")
+        address = (at or public_address(bell.settings) or _running(bell)).rstrip("/")
         shown = login_url(bell, address, scopes=wanted, tenant=target)
         note(bell, "tokens.url", address, tenant=tenant or bell.tenant, detail={"scopes": wanted, "for": target})
     click.echo(shown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 from urllib.parse import parse_qs
 
@@ -9,36 +10,38 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from workbell.errors import Forbidden, TooMany, Unauthorized
+from workbell.errors import Forbidden, TooMany, Unauthorized, WorkbellError
 from workbell.http.dashboard.assets import asset
 from workbell.http.dashboard.shell import screen_routes, shell
 from workbell.http.pages.login import log_in, log_in_with
 from workbell.http.pages.page import page, style
 from workbell.http.pages.reference import reference
-from workbell.http.problems import status_of
+from workbell.http.problems import headers_of, status_of
 from workbell.http.routing import PREFIX
 from workbell.http.service import service_of
+from workbell.model.access import Access
 from workbell.version import __version__
 
 NOBODY = "You are not signed in."
 LONGEST = 4096  # bytes of a form
+PASTED, PRINTED = "token", "url_token"  # fields of the forms: a token of one's own, and that of a sign-in URL
 
 
 async def front(request: Request) -> Response:
-    """Sign in with the token of a printed URL or of the form, or show the dashboard if signed in."""
+    """The dashboard if signed in; the page with the button for a sign-in URL; a POST signs in."""
     if request.method == "POST":
         return await sign_in(request)
     service = service_of(request)
     text = request.query_params.get("token") if request.url.path.endswith("/") else None
     try:
-        if text is not None and request.method == "GET":  # HEAD must not use the ticket up
-            return await log_in(service, request, text)
-        await service.access_of(request)
-    except (Unauthorized, Forbidden, TooMany) as error:
-        if text is None and isinstance(error, Unauthorized):
-            return door(request, NOBODY)
-        return door(request, str(error), status_of(error))
-    return shell(request)
+        access = await service.access_of(request)
+    except (Unauthorized, TooMany) as error:
+        if text is not None:
+            return confirmation(request, text, None)
+        return door(request, NOBODY) if isinstance(error, Unauthorized) else refusal(request, error)
+    except Forbidden as error:
+        return refusal(request, error)
+    return shell(request) if text is None else confirmation(request, text, access)
 
 
 def wants_page(request: Request) -> bool:
@@ -63,26 +66,50 @@ async def unknown(request: Request) -> Response:
 
 
 async def sign_in(request: Request) -> Response:
-    """Sign in with a token that was pasted into the form of the door; it is sent to the address that it stands at."""
+    """Sign in with the token of a form: pasted at the door, or of a sign-in URL."""
+    service, form = service_of(request), await _form(request)
     try:
-        return await log_in_with(service_of(request), request, await _pasted(request))
+        if PRINTED in form:
+            return await log_in(service, request, form[PRINTED])
+        return await log_in_with(service, request, form.get(PASTED, ""))
     except (Unauthorized, Forbidden, TooMany) as error:
-        return door(request, str(error), status_of(error))
+        return refusal(request, error)
 
 
-async def _pasted(request: Request) -> str:
-    """The token of the sign-in form. A body larger than the form is not read: anybody may send one."""
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a form. A body larger than ours are is not read: anybody may send one."""
     body = b""
     async for part in request.stream():
         body += part
         if len(body) > LONGEST:
-            return ""
-    return "".join(parse_qs(body.decode("utf-8", "replace")).get("token", [])).strip()
+            return {}
+    return {name: "".join(texts).strip() for name, texts in parse_qs(body.decode("utf-8", "replace")).items()}
 
 
-def door(request: Request, says: str, status: int = 200) -> Response:
+def confirmation(request: Request, text: str, access: Access | None) -> Response:
+    """The page of a sign-in URL. It has a button, and to show it changes nothing."""
     root = escape(request.scope.get("root_path", ""))
-    address = escape(str(request.base_url).rstrip("/"))
+    before = (
+        ""
+        if access is None
+        else f"<p>This browser is signed in already ({escape(access.actor)}); the new session takes its place.</p>"
+    )
+    body = f"""<h1>Sign in to Workbell</h1>
+<p>This address signs in one browser, once.</p>{before}
+<form method="post" action="{root}/"><input type="hidden" name="{PRINTED}" value="{escape(text)}">
+<p><button autofocus>Sign in</button></p></form>"""
+    return page(request, "Workbell: sign in", body)
+
+
+def refusal(request: Request, error: WorkbellError) -> Response:
+    """The door, with the reason why nobody was let in."""
+    return door(request, str(error), status_of(error), headers_of(error))
+
+
+def door(request: Request, says: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    root = escape(request.scope.get("root_path", ""))
+    public = service_of(request).public
+    address = escape(str(request.base_url).rstrip("/") if public is None else public.address)
     body = f"""<h1>Workbell</h1><p class="faint">{escape(__version__)}</p>
 <p role="status"><strong>{escape(says)}</strong></p>
 <p>In the folder of the project, this command prints an address that signs you in, once:</p>
@@ -96,7 +123,7 @@ def door(request: Request, says: str, status: int = 200) -> Response:
 <a href="{root}/healthz">healthz</a> · <a href="{root}/readyz">readyz</a></p>
 <pre><code>curl {address}/api/v1/runs -H "Authorization: Bearer $TOKEN" \\
   -d '{{"job": "send", "input": {{"to": "a@b.c"}}}}'</code></pre>"""
-    return page(request, "Workbell: sign in", body, status)
+    return page(request, "Workbell: sign in", body, status, headers)
 
 
 PAGE_ROUTES: list[BaseRoute] = [

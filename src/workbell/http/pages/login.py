@@ -1,4 +1,8 @@
-"""Sign-in by a printed URL: its single-use token is exchanged for a session cookie."""
+"""Sign-in: the single-use token of a printed URL, or a token of one's own, is exchanged for a session cookie.
+
+Both by POST from our own page: a GET changes nothing, so that scanners of links do not use a URL up, and no other page
+can sign a browser in (login CSRF).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from workbell.access.tokens import made_with
 from workbell.client.local import LocalClient
 from workbell.errors import Unauthorized
-from workbell.http.service import Service, cookie_name
+from workbell.http.service import Service
 from workbell.model.access import EVERY_TENANT, Scope, Token, TokenKind
 
 GOOD_FOR = timedelta(hours=24)  # a URL that nobody has opened
@@ -36,10 +40,12 @@ def login_url(
 
 
 async def log_in(service: Service, request: Request, text: str) -> Response:
-    """Use up the token of the URL, and send the browser on to the same page without it."""
-    await service.check_door(request)
+    """Session cookie for the token of a printed URL, which is used up."""
+    service.check_host(request)
+    service.check_origin(request)
     used = await service.client.tokens.aredeem(text, TokenKind.LOGIN)
     if used is None:
+        service.count_failure(request)
         raise Unauthorized(
             "This URL has been used, or its time is over; `workbell tokens url` makes another, and so does a new start "
             "of `workbell dev`."
@@ -49,10 +55,11 @@ async def log_in(service: Service, request: Request, text: str) -> Response:
 
 async def log_in_with(service: Service, request: Request, text: str) -> Response:
     """Session cookie for a token, with the same scopes. It ends with the token, at the latest."""
+    service.check_host(request)
     service.check_origin(request)
-    await service.check_door(request)
     token = await service.verified.acheck(text)
     if token is None or token.kind is not TokenKind.API:
+        service.count_failure(request)
         raise Unauthorized(NOT_VALID)
     return await _begin(service, request, token)
 
@@ -75,34 +82,23 @@ async def _begin(service: Service, request: Request, token: Token) -> Response:
         # Meanwhile, or elsewhere a moment ago; the one who revoked it may not have seen this session.
         await tokens.arevoke(session.token.id, tenant=token.tenant)
         raise Unauthorized(NOT_VALID)
-    root = request.scope.get("root_path", "")
     answer = RedirectResponse(_back_to(request), status_code=303)
-    answer.set_cookie(
-        cookie_name(request),
-        session.text,
-        max_age=int(expires.total_seconds()),
-        path=f"{root}/",
-        httponly=True,
-        samesite="lax",  # a link in a mail leads in; what changes something must come from our own page (check_origin)
-        secure=request.url.scheme == "https",
-    )
+    service.session_cookie.set(answer, request, session.text, int(expires.total_seconds()))
     return answer
 
 
 def _back_to(request: Request) -> str:
-    """The very address that was asked for, without the token that it may have had; so a link to a run leads there."""
+    """The address that the form was sent to: the one that it stands at, so that a link to a run leads there."""
     path = request.scope["raw_path"].decode("ascii", "replace")
-    query = request.url.query
-    return path if not query or "token" in request.query_params else f"{path}?{query}"
+    return f"{path}?{request.url.query}" if request.url.query else path
 
 
 async def log_out(service: Service, request: Request) -> Response:
     """End the session of this browser."""
-    text = request.cookies.get(cookie_name(request))
+    text = service.session_cookie.read(request)
     token = None if text is None else await service.verified.acheck(text)
     if token is not None:
         await service.client.tokens.arevoke(token.id, tenant=token.tenant)
-    root = request.scope.get("root_path", "")
     answer = Response(status_code=204)
-    answer.delete_cookie(cookie_name(request), path=f"{root}/")
+    service.session_cookie.delete(answer, request)
     return answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 
@@ -12,7 +13,9 @@ from starlette.responses import HTMLResponse, Response
 POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 
-def page(request: Request, title: str, body: str, status: int = 200) -> Response:
+def page(
+    request: Request, title: str, body: str, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
     """A page; `body` is HTML, its parts escaped by who made it."""
     root = escape(request.scope.get("root_path", ""))
     text = (
@@ -21,8 +24,8 @@ def page(request: Request, title: str, body: str, status: int = 200) -> Response
         f'<link rel="stylesheet" href="{root}/page.css"></head><body><main>{body}</main></body></html>'
     )
     # With no referrer at all, a browser would send the form without its Origin.
-    headers = {"Content-Security-Policy": POLICY, "Referrer-Policy": "same-origin"}
-    return HTMLResponse(text, status, headers=headers)
+    own = {"Content-Security-Policy": POLICY, "Referrer-Policy": "same-origin"}
+    return HTMLResponse(text, status, headers={**(headers or {}), **own})
 
 
 async def style(_request: Request) -> Response:

@@ -15,6 +15,7 @@ from workbell.agents.log_lines import AgentLogLine
 from workbell.agents.reports import AttemptReport
 from workbell.agents.verbs import Agents
 from workbell.agents.working import HandedOut, Working
+from workbell.errors import Unauthorized
 from workbell.http.answers import JsonResponse, nothing
 from workbell.http.call import ApiCall, call_of
 from workbell.http.routing import Routes
@@ -182,9 +183,13 @@ async def me(request: Request) -> Response:
 async def pair(request: Request, asked: PairBody) -> Response:
     """Become an agent: exchange a pairing token for one's own."""
     call = call_of(request)
-    agent, text = await _agents(call).apair(
-        asked.token, name=asked.name, labels=asked.labels, host=asked.host, version=asked.version
-    )
+    try:
+        agent, text = await _agents(call).apair(
+            asked.token, name=asked.name, labels=asked.labels, host=asked.host, version=asked.version
+        )
+    except Unauthorized:
+        call.service.count_failure(request)
+        raise
     shown = describe_agent(agent, call.client.store.clock.now())
     return JsonResponse({"agent": shown, "token": text}, 201, SECRET)
 

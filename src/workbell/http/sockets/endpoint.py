@@ -37,13 +37,13 @@ async def admit(service: Service, request: HTTPConnection) -> Access:
     headers = request.headers
     if not host_is_allowed(headers.get("host"), service.hosts):
         raise Forbidden("The Host header names no host of this service; the setting http_hosts lists them.")
-    if not origin_is_allowed(headers.get("origin"), headers.get("host"), service.hosts):
-        raise Forbidden("A page of another site sent this; only this service's own pages may.")
+    if not origin_is_allowed(headers.get("origin"), headers.get("host"), service.hosts, service.public):
+        raise service.foreign_page()
     if service.stopping.is_set():
         raise TooMany("The server stops; connect again in a moment.")
     access = await use_ticket(service.client, request.query_params.get("ticket", ""))
     if access is None:
-        await service.check_door(request)  # not too often
+        service.count_failure(request)
         raise Forbidden(
             "The ticket is not valid: it is good for half a minute, and once. POST /api/v1/sockets/tickets."
         )
