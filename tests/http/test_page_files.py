@@ -10,7 +10,7 @@ import pytest
 from tests.http.conftest import Api
 from workbell.http.compression import LEVEL
 from workbell.http.dashboard.assets import assets
-from workbell.http.service import COOKIE
+from workbell.http.session_cookie import COOKIE
 
 pytestmark = pytest.mark.anyio
 
