@@ -107,9 +107,8 @@ class Tokens:
     def get(self, token_id: str, *, tenant: str | None = None) -> Token:
         """A token by its id."""
         whose = self._whose(tenant)
-        known = self._runtime.store.tokens.list(whose) if is_id(token_id) else []
-        found = next((token for token in known if token.id == token_id), None)
-        if found is None:
+        found = self._runtime.store.tokens.with_ids([token_id]).get(token_id) if is_id(token_id) else None
+        if found is None or found.tenant != whose:
             of = "for every tenant" if whose == EVERY_TENANT else f"of tenant {whose}"
             # What was given may be the token itself, by mistake: that must not get into a log.
             shown = "that was given; give the id of one, not its text," if is_token(token_id) else repr(token_id)
