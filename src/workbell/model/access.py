@@ -105,7 +105,7 @@ MADE_WITH = "token "  # before the id of the token that a session was made with,
 
 
 def access_of(token: Token) -> Access:
-    is_session = token.kind is TokenKind.SESSION
+    is_session = token.kind is TokenKind.SESSION and token.created_by.startswith(MADE_WITH)
     return Access(
         tenant=token.tenant,
         scopes=frozenset(token.scopes),
