@@ -253,7 +253,9 @@ ACCESS = {
     "actor": "The name in the audit log.",
     "user_id": "Whose notifications it reads.",
     "agent": "The id of the agent that it is.",
-    "token": "The id of the token behind it.",
+    "token": "The id of the token behind it; set by the service.",
+    "kind": "Kind of the actor in the audit log; set by the service, here always `app`.",
+    "made_with": "The id of the token that a session was made with; set by the service.",
 }
 
 TENANT = {
@@ -270,10 +272,10 @@ AUDIT = {
     "id": "Its id, a UUID of version 7.",
     "tenant": "The tenant of the action.",
     "at": "When.",
-    "actor": "The actor: a token's name, or a system user.",
+    "actor": "The actor, kind and name: `token:grafana`, `session:eve`, `cli:ada@shop`.",
     "action": "What: `runs.cancel`.",
     "subject": "To what.",
-    "detail_text": "More about it, as JSON.",
+    "detail_text": "More about it, as JSON; `by` has the ids of the actor.",
     "address": "From where.",
 }
 

@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
+    from workbell.http.access_watch import AuthHook
     from workbell.http.server import Listening
-    from workbell.http.service import AuthHook, Service
+    from workbell.http.service import Service
 
 
 class Workbell(LocalClient):

@@ -114,7 +114,12 @@ def test_tenants_audit_and_doctor(site: Site) -> None:
     expect(page.get_by_text("Nothing has run yet")).to_be_visible()
     page.get_by_role("link", name="Audit").click()
     page.get_by_role("link", name="All tenants").click()
-    expect(page.locator("tbody tr").filter(has_text="acme")).to_contain_text("tenants.put")
+    entry = page.locator("tbody tr").filter(has_text="acme")
+    expect(entry).to_contain_text("tenants.put")
+    [session] = [one for one in site.bell.tokens.list(tenant="*") if one.name == "browser"]
+    expect(entry).to_contain_text("session:browser")  # who it was: kind, name, token and person
+    expect(entry).to_contain_text(f"token …{session.id[-8:]}")
+    expect(entry).to_contain_text("user 7")
     check_accessible(page)
     page.get_by_role("link", name="Doctor").click()
     expect(page.locator(".finding").first).to_be_visible()

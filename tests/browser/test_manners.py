@@ -137,6 +137,20 @@ def test_a_session_that_ends_is_told(site: Site) -> None:
     expect(page.get_by_role("alert").filter(has_text="signed out")).to_be_visible()
 
 
+def test_a_page_that_connects_writes_nothing(site: Site) -> None:
+    """Its cookie opens the WebSocket: no ticket is made, however often the page is shown again."""
+    before = len(site.bell.store.tokens.list())
+    page = site.open("/runs")
+    site.watch(page)
+    for number in range(2):
+        site.bell.enqueue("send", {"to": str(number)})
+        expect(page.locator("tbody tr")).to_have_count(number + 1)
+        page.get_by_role("button", name="Pause").click()
+        page.get_by_role("button", name="Resume").click()
+    assert len(site.bell.store.tokens.list()) == before + 1  # the session, which the test made
+    assert [path for path in site.requests if "ticket" in path] == []
+
+
 def test_it_works_below_a_prefix(chrome: Chrome, tmp_path: Path) -> None:
     bell = make_bell(tmp_path)
     outer = FastAPI()

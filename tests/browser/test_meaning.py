@@ -15,6 +15,8 @@ from tests.support.scheduling import look
 from workbell import Context, Run, Status, Workbell
 from workbell.claims.claiming import Claimant, FairClaims
 from workbell.model import state
+from workbell.model.audit import Actor, ActorKind
+from workbell.model.ids import new_id
 from workbell.model.tally import Tally
 from workbell.stores.port import Filter, FoundRuns
 from workbell.stores.sqlite.store import SqliteStore
@@ -267,7 +269,14 @@ def test_columns_are_not_crushed(site: Site) -> None:
     """A row of the audit log, of the schedules and of the endpoints is a few lines high, not a column of letters."""
     bell = site.bell
     detail = {"job": "synchronise_inventory", "reason": "asked for by somebody"}
-    bell.audit.add("runs.cancel", "01a1e513-1570-71c6-9d19-3ac9ee5f066c", actor="somebody", detail=detail)
+    somebody = Actor(
+        kind=ActorKind.SESSION,
+        name="somebody",
+        token=new_id(),
+        made_with=new_id(),
+        user_id="0198c2f3-5a6b-7c8d-9e0f-1a2b",
+    )
+    bell.audit.add("runs.cancel", "01a1e513-1570-71c6-9d19-3ac9ee5f066c", actor=somebody, detail=detail)
     name = "synchronise_inventory"
     bell.schedules.put(name, job="send", payload={"to": "x"}, cron="*/2 * * * *", description="x" * 40)
     endpoint, _ = bell.webhooks.add("https://hooks.example.com/a/long/path/of/its/own", patterns="orders.*")

@@ -113,7 +113,7 @@ def test_what_was_done(bell: Workbell, clock: ManualClock) -> None:
         "id": first.id,
         "tenant": "default",
         "at": clock.now(),
-        "actor": "ada",
+        "actor": "app:ada",
         "action": "runs.cancel",
         "subject": "r1",
         "address": "10.0.0.1",

@@ -86,7 +86,7 @@ async def test_a_token_from_its_making_to_its_end(scene: Scene, clock: ManualClo
     MadeToken.model_validate(told)
     text = told.pop("token")
     assert is_token(text)
-    assert (told["tenant"], told["scopes"], told["created_by"]) == ("acme", ["read", "enqueue"], "acme's admin")
+    assert (told["tenant"], told["scopes"], told["created_by"]) == ("acme", ["read", "enqueue"], "token:acme's admin")
     assert await scene.acme.ask(f"/tokens/{told['id']}", TokenShown) == told
     made = Caller(scene.http, text)
     myself = await made.ask("/tokens/self", SelfShown)
@@ -227,9 +227,9 @@ async def test_what_was_done_is_noted(scene: Scene) -> None:
     await scene.root.call("PUT", "/tenants/other", 200, {"weight": 3})
     told = await scene.acme.ask("/audit", ListPage[AuditShown])
     assert [(one["actor"], one["action"], one["subject"]) for one in told["items"]] == [
-        ("root", "tenants.put", "acme"),
-        ("acme's admin", "tokens.revoke", made["id"]),
-        ("acme's admin", "tokens.create", made["id"]),
+        ("token:root", "tenants.put", "acme"),
+        ("token:acme's admin", "tokens.revoke", made["id"]),
+        ("token:acme's admin", "tokens.create", made["id"]),
     ]
     assert made["token"] not in str(told)
     page = await scene.acme.ask("/audit?limit=1", ListPage[AuditShown])

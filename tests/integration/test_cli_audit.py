@@ -63,7 +63,7 @@ class Log:
         answer = self._folder.call(*arguments)
         assert answer.code == code, answer
         new = [entry for entry in self._bell.audit.list() if entry.id not in before]
-        assert [(entry.action, entry.actor) for entry in new] == ([] if action is None else [(action, operator())])
+        assert [(entry.action, entry.actor) for entry in new] == ([] if action is None else [(action, str(operator()))])
         self.called.add((arguments[0], arguments[1]))
         return new[0].subject if new else ""
 

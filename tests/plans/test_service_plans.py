@@ -65,6 +65,7 @@ OVER = {"shortly_before": LATER, "before": LATER, "long_before": START, "limit":
 # What each statement is asked, and the index that must serve it.
 WANTED: dict[str, tuple[str, dict[str, Any]]] = {
     "find_token": ("workbell_tokens_hash_key", {"hash": "h7"}),
+    "tokens_with_ids": ("workbell_tokens_pkey", {"ids": [HALF, OLDEST]}),
     "redeem_token": ("workbell_tokens_hash_key", {"hash": "h7", "now": START}),
     "delete_expired_tokens": ("workbell_tokens_expiry", OVER),
     "delete_revoked_tokens": ("workbell_tokens_revoked", OVER),

@@ -94,6 +94,7 @@ WANTED = {
     "export_events": "id>?",
     "export_matches": "PRIMARY KEY",
     "find_token": "hash=?",
+    "tokens_with_ids": "id=?",
     "redeem_token": "hash=?",
     "list_tokens": "workbell_tokens_tenant (tenant=?)",
     "see_tokens": "id=?",

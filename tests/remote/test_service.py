@@ -78,7 +78,7 @@ def test_what_is_done_is_in_the_audit_log(scene: Scene) -> None:
     run = scene.bell.enqueue("send", {"to": "x"}, delay=3600)
     scene.client.cancel(run.id)
     newest = scene.same("audit.list", limit=1)[0]
-    assert (newest.action, newest.subject, newest.actor) == ("runs.cancel", run.id, "root")
+    assert (newest.action, newest.subject, newest.actor) == ("runs.cancel", run.id, "token:root")
     scene.same("audit.list", before=newest.id)
     scene.same("audit.list", tenant="*")
 

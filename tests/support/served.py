@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from websockets.asyncio.client import ClientConnection, connect
 
 from workbell import Workbell
+from workbell.http.access_watch import AuthHook
 from workbell.http.binding import bind
 from workbell.http.server import Listening
 from workbell.http.service import Service
@@ -73,9 +74,19 @@ class Served:
 
     @asynccontextmanager
     async def open(self, ticket: str, **options: Any) -> AsyncIterator[Talk]:
-        url = f"ws://{self.host}/ws?ticket={ticket}"
+        async with self.connect(f"?ticket={ticket}", **options) as talk:
+            yield talk
+
+    @asynccontextmanager
+    async def connect(self, query: str = "", **options: Any) -> AsyncIterator[Talk]:
         async with connect(
-            url, open_timeout=DEADLINE, compression=None, proxy=None, max_size=None, max_queue=None, **options
+            f"ws://{self.host}/ws{query}",
+            open_timeout=DEADLINE,
+            compression=None,
+            proxy=None,
+            max_size=None,
+            max_queue=None,
+            **options,
         ) as socket:
             yield Talk(socket)
 
@@ -112,7 +123,7 @@ class Talk:
 
 
 @contextmanager
-def served(bell: Workbell) -> Iterator[Served]:
+def served(bell: Workbell, auth: AuthHook | None = None) -> Iterator[Served]:
     """Serve a Workbell until the block ends."""
     bell.store.check()
     loop = asyncio.new_event_loop()
@@ -120,7 +131,7 @@ def served(bell: Workbell) -> Iterator[Served]:
     thread.start()
 
     async def start() -> Listening:
-        service = Service(bell, bell.settings, bell.host.bus, bell.engine, bell.one_shot, listen="127.0.0.1")
+        service = Service(bell, bell.settings, bell.host.bus, bell.engine, bell.one_shot, auth=auth, listen="127.0.0.1")
         listening = Listening(service, bind(bell.settings))
         await listening.start()
         return listening

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from workbell.access.detail import detail_text, shown_text
 from workbell.access.token_request import checked_tenant
 from workbell.errors import InvalidOption
 from workbell.model.access import EVERY_TENANT
-from workbell.model.audit import AuditEntry
+from workbell.model.audit import Actor, ActorKind, AuditEntry
 from workbell.model.ids import is_id, new_id
 from workbell.runs.runtime import Runtime, in_thread
 
@@ -27,26 +28,19 @@ class Audit:
         action: str,
         subject: str = "",
         *,
-        actor: str,
+        actor: str | Actor,
         detail: Any = None,
         address: str | None = None,
         tenant: str | None = None,
     ) -> AuditEntry:
         """Note an action: `bell.audit.add("runs.cancel", run.id, actor="ada")`.
 
+        A name is stored as `app:ada`: no name that a program gets from elsewhere can pretend to be the command line's.
         What seems to be a secret is left out, and what is too long is cut: the action itself is always stored.
         """
         store = self._runtime.store
-        entry = AuditEntry(
-            id=new_id(),
-            tenant=self._runtime.tenant if tenant is None else checked_tenant(tenant),
-            at=store.clock.now(),
-            actor=shown_text(actor),
-            action=shown_text(action),
-            subject=shown_text(subject),
-            detail_text=detail_text(detail),
-            address=None if address is None else shown_text(address),
-        )
+        whose = self._runtime.tenant if tenant is None else checked_tenant(tenant)
+        entry = new_entry(whose, store.clock.now(), action, subject, actor=actor, detail=detail, address=address)
         store.audit.add([entry])
         return entry
 
@@ -62,3 +56,27 @@ class Audit:
         return self._runtime.store.audit.list(None if whose == EVERY_TENANT else whose, before=before, limit=limit)
 
     alist = in_thread(list)  # noqa: A003
+
+
+def new_entry(
+    tenant: str,
+    now: datetime,
+    action: str,
+    subject: str,
+    *,
+    actor: str | Actor,
+    detail: Any = None,
+    address: str | None = None,
+) -> AuditEntry:
+    """An entry that is not written yet. An actor that is only a name was named by the application."""
+    who = actor if isinstance(actor, Actor) else Actor(kind=ActorKind.APP, name=actor)
+    return AuditEntry(
+        id=new_id(),
+        tenant=tenant,
+        at=now,
+        actor=shown_text(who),
+        action=shown_text(action),
+        subject=shown_text(subject),
+        detail_text=detail_text(detail, who.facts()),
+        address=None if address is None else shown_text(address),
+    )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from workbell.access.secret_text import without_tokens
@@ -14,6 +16,7 @@ LIMIT = 4096  # bytes of JSON
 LONGEST = 500  # characters of one text
 DEEPEST = 8
 HIDDEN = "…"
+NOBODY: Mapping[str, Any] = MappingProxyType({})
 
 # Rather too many than too few: `public_key` is left out as well.
 _SECRET = re.compile(r"token|secret|passw|key|authori[sz]ation|credential|cookie", re.IGNORECASE)
@@ -24,15 +27,22 @@ def shown_text(text: object) -> str:
     return clean_text(without_tokens(without_secrets(str(text))), LONGEST)
 
 
-def detail_text(detail: Any) -> str | None:
-    """As JSON of at most 4 KiB."""
-    if detail is None:
-        return None
+def detail_text(detail: Any, by: Mapping[str, Any] = NOBODY) -> str | None:
+    """As JSON of at most 4 KiB; and in `by` the ids of the actor, which no detail replaces."""
+    found = None if detail is None else _kept(detail)
+    if by:
+        found = {**(found if isinstance(found, dict) else {} if found is None else {"detail": found}), "by": dict(by)}
+    return None if found is None else encode_result("detail", found)
+
+
+def _kept(detail: Any) -> Any:
+    found = _without_secrets(detail)
     try:
-        return encode_result("detail", _without_secrets(detail), LIMIT)
+        encode_result("detail", found, LIMIT)
     except InvalidPayload:
         names = sorted(shown_text(name)[:50] for name in detail)[:20] if isinstance(detail, dict) else []
-        return encode_result("detail", {"left_out": "it is too long for the audit log", "names": names})
+        return {"left_out": "it is too long for the audit log", "names": names}
+    return found
 
 
 def _without_secrets(value: Any, depth: int = 0) -> Any:

@@ -11,7 +11,7 @@ from workbell.access.secret_text import NewToken, hash_of, is_token, new_text, w
 from workbell.access.token_request import Expires, checked_name, checked_scopes, checked_tenant, checked_user, end_of
 from workbell.access.verified import Verified
 from workbell.errors import InvalidOption, TokenNotFound
-from workbell.model.access import EVERY_TENANT, REDEEMED, Token, TokenKind
+from workbell.model.access import EVERY_TENANT, MADE_WITH, REDEEMED, Token, TokenKind
 from workbell.model.ids import is_id, new_id
 from workbell.model.job import NAME_LIMIT
 from workbell.model.payload import clean_text
@@ -22,8 +22,8 @@ PASSING = frozenset({TokenKind.LOGIN, TokenKind.TICKET})  # made by the thousand
 
 
 def made_with(token_id: str) -> str:
-    """The token that made a session, if one did."""
-    return f"token {token_id}"
+    """`created_by` of a session: the token that it was made with."""
+    return f"{MADE_WITH}{token_id}"
 
 
 class Tokens:
@@ -107,9 +107,8 @@ class Tokens:
     def get(self, token_id: str, *, tenant: str | None = None) -> Token:
         """A token by its id."""
         whose = self._whose(tenant)
-        known = self._runtime.store.tokens.list(whose) if is_id(token_id) else []
-        found = next((token for token in known if token.id == token_id), None)
-        if found is None:
+        found = self._runtime.store.tokens.with_ids([token_id]).get(token_id) if is_id(token_id) else None
+        if found is None or found.tenant != whose:
             of = "for every tenant" if whose == EVERY_TENANT else f"of tenant {whose}"
             # What was given may be the token itself, by mistake: that must not get into a log.
             shown = "that was given; give the id of one, not its text," if is_token(token_id) else repr(token_id)

@@ -8,15 +8,16 @@ import socket
 from typing import Any
 
 from workbell.client.local import LocalClient
+from workbell.model.audit import Actor, ActorKind
 
 
-def operator() -> str:
+def operator() -> Actor:
     """`cli:ada@host`: the actor of a command: the system's user."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # a user without a name, as in some containers
         user = str(os.getuid()) if hasattr(os, "getuid") else "somebody"
-    return f"cli:{user}@{socket.gethostname()}"
+    return Actor(kind=ActorKind.CLI, name=f"{user}@{socket.gethostname()}")
 
 
 def note(bell: LocalClient, action: str, subject: str = "", *, tenant: str | None = None, detail: Any = None) -> None:

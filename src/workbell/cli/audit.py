@@ -68,8 +68,10 @@ def _show(found: Sequence[AuditEntry], now: datetime, of_all: bool) -> None:
 
 
 def _rest(entry: AuditEntry) -> str:
-    """Address and detail of an entry, in one line."""
+    """Address, detail and the ids of the actor, in one line."""
     detail = msgspec.json.decode(entry.detail_text) if entry.detail_text else {}
-    facts = detail.items() if isinstance(detail, dict) else [("detail", detail)]
-    words = [f"{name}={value}" for name, value in facts if value not in (None, "", [])]
+    facts = dict(detail) if isinstance(detail, dict) else {"detail": detail}
+    by = facts.pop("by", None)
+    facts |= {name: value for name, value in by.items() if name != "kind"} if isinstance(by, dict) else {"by": by}
+    words = [f"{name}={value}" for name, value in facts.items() if value not in (None, "", [])]
     return one_line(" ".join([*([entry.address] if entry.address else []), *words]))

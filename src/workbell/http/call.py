@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 
 from workbell.client.local import LocalClient
 from workbell.model.access import Access
@@ -31,7 +31,11 @@ class ApiCall:
     @property
     def address(self) -> str | None:
         """Address of the caller, if the connection has one."""
-        return None if self.request.client is None else self.request.client.host
+        return address_of(self.request)
+
+
+def address_of(connection: HTTPConnection) -> str | None:
+    return None if connection.client is None else connection.client.host
 
 
 def call_of(request: Request) -> ApiCall:

@@ -122,7 +122,7 @@ class Gate:
         facts: dict[str, Any] = {"status": status, "duration_s": round(seconds, 4)}
         call: ApiCall | None = scope.get("workbell.call")
         if call is not None:
-            facts |= {"tenant": call.tenant, "actor": call.access.actor}
+            facts |= {"tenant": call.tenant, "actor": str(call.access.who)}
         log.log(level, "%s %s", scope["method"], _shown(scope["path"]), extra=facts)
 
 

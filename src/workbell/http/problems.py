@@ -12,7 +12,7 @@ from typing import Any
 import pydantic
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from workbell import errors
@@ -128,7 +128,7 @@ async def on_invalid(_request: Request, error: Exception) -> Response:
     return of_fields(error.errors())
 
 
-async def on_http(_request: Request, error: Exception) -> Response:
+async def on_http(_request: HTTPConnection, error: Exception) -> Response:
     """Refusals of the framework itself: no such path or method, a body that is no JSON."""
     assert isinstance(error, HTTPException)
     if isinstance(error.__cause__, errors.WorkbellError):  # such as a body that turned out to be too large

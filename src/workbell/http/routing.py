@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as ConnectionScope
 
 from workbell.errors import InvalidOption, NotFound
+from workbell.http.audit_trail import note_call
 from workbell.http.idempotency import LONGEST, REPLAYED, answer_once
 from workbell.http.path_names import whole_name, with_whole_names
 from workbell.http.run_filter import FIELD
@@ -106,7 +107,7 @@ class Guarded(APIRoute):
                 response = await handle(request)
             repeated = REPLAYED in response.headers  # then nothing was done
             if guard.audited and response.status_code < 400 and not repeated:
-                await service.note(call, guard.operation)
+                await note_call(call, guard.operation)
             return response
 
         return guarded

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
+from workbell.http.access_watch import OpenAccess
 from workbell.http.answers import encode
 from workbell.http.call import ApiCall
 from workbell.model.log_line import LogLine
@@ -18,7 +19,13 @@ ALIVE = 15.0  # seconds after which a comment shows that the stream is alive
 
 
 async def events_of(call: ApiCall, run: Run) -> AsyncIterator[bytes]:
-    """Ends with the run, or with the server."""
+    """Ends with the run, with the server, or with the access of the caller."""
+    with call.service.access_watch.watch(call.access, call.request) as opened:
+        async for part in _parts(call, run, opened):
+            yield part
+
+
+async def _parts(call: ApiCall, run: Run, opened: OpenAccess) -> AsyncIterator[bytes]:
     service, client = call.service, call.client
     last: Run | None = None
     line: LogLine | None = None
@@ -28,7 +35,7 @@ async def events_of(call: ApiCall, run: Run) -> AsyncIterator[bytes]:
             for line in lines:
                 yield _event("log", encode(line))
             quiet = 0.0
-            if len(lines) < PAGE or service.stopping.is_set():
+            if len(lines) < PAGE or service.stopping.is_set() or opened.over.done():
                 break
         now = msgspec.structs.replace(run, lease_until=None)  # renewed again and again, and no news
         if now != last:
@@ -39,6 +46,9 @@ async def events_of(call: ApiCall, run: Run) -> AsyncIterator[bytes]:
             yield _event("end", b"{}")
             return
         if await service.pause(GAP) or await service.hint(PACE - GAP):
+            return
+        if opened.over.done():
+            yield f": {opened.over.result()}\n\n".encode()
             return
         quiet += PACE
         if quiet >= ALIVE:

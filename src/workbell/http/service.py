@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.requests import HTTPConnection, Request
@@ -12,6 +12,7 @@ from workbell.agents.long_polls import LongPolls
 from workbell.client.local import LocalClient
 from workbell.engine.one_shot import OneShot
 from workbell.errors import Forbidden, InvalidOption, NotFound, TooMany, Unauthorized
+from workbell.http.access_watch import AccessWatch, AuthHook, ask_hook
 from workbell.http.call import KNOWN, ApiCall
 from workbell.http.doctor_checks import Doctor
 from workbell.http.enqueueing import Enqueueing
@@ -25,6 +26,7 @@ from workbell.http.sockets.hub import Hub
 from workbell.http.tally_chart import TallyChart
 from workbell.job_files.job_folder import JobFolder
 from workbell.model.access import EVERY_TENANT, Access, Scope, TokenKind, access_of
+from workbell.model.audit import ActorKind
 from workbell.model.client_address import TrustedProxies, network_of
 from workbell.model.job import name as checked_name
 from workbell.model.public_url import read_public_url
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-AuthHook = Callable[[HTTPConnection], Access | Awaitable[Access | None] | None]
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 MOST_CLIENTS = 10_000
@@ -86,6 +87,7 @@ class Service:
         self.waiting_agents = LongPolls(
             self.client.store, self.client.runtime.hop, self.hint_listener.listen, self.stopping
         )
+        self.access_watch = AccessWatch(self.client, self.auth)
         self.hub = Hub(self)
         self.tally_chart = TallyChart()
         self.doctor = Doctor()
@@ -111,24 +113,29 @@ class Service:
         """Authorise a request, or raise why not."""
         if guard.open:
             self.check_host(request)
-            return ApiCall(self, request, Access(actor="nobody"), self.client.tenant, self.client)
+            return ApiCall(
+                self, request, Access(actor="nobody", kind=ActorKind.ANYBODY), self.client.tenant, self.client
+            )
         access = await self.access_of(request)
         request.scope[KNOWN] = True
         if guard.needs is not None and not access.may(guard.needs):
             raise Forbidden(f"This needs the scope {guard.needs!s}, and {access.actor} has {_listed(access.scopes)}.")
+        self.check_rate(access)
+        tenant = self.tenant_of(request, access)
+        return ApiCall(self, request, access, tenant, self.client_of(tenant))
+
+    def check_rate(self, access: Access) -> None:
+        """Rate-limit authenticated requests."""
         if self._rates is not None:
             wait = self._rates.take(access.token or access.actor, self.client.store.clock.monotonic())
             if wait:
                 raise _too_many(f"{access.actor} may ask {self.settings.http_rate:g} times a second.", wait)
-        tenant = self._tenant_of(request, access)
-        return ApiCall(self, request, access, tenant, self.client_of(tenant))
 
     async def access_of(self, connection: HTTPConnection) -> Access:
         """Authenticate the caller by token, by session cookie or by the app's own hook."""
         self.check_host(connection)
         if self.auth is not None:
-            found = self.auth(connection)
-            access = await found if isinstance(found, Awaitable) else found
+            access = await ask_hook(self.auth, connection)
             if access is not None:
                 self.check_origin(connection)
                 return access
@@ -138,7 +145,7 @@ class Service:
             if text is not None or self._for_all:
                 self.check_origin(connection)  # a browser sends these by itself, whoever's page asks for it
         if text is None and self._for_all:
-            return Access(tenant=EVERY_TENANT, scopes=EVERYTHING, actor="anybody", user_id=0)
+            return Access(tenant=EVERY_TENANT, scopes=EVERYTHING, user_id=0, kind=ActorKind.ANYBODY, actor="anybody")
         if text is None:
             raise Unauthorized("There is no token; send it as `Authorization: Bearer wb_…`.")
         token = await self.verified.acheck(text)
@@ -184,9 +191,10 @@ class Service:
 
     # Tenants
 
-    def _tenant_of(self, request: Request, access: Access) -> str:
+    def tenant_of(self, request: HTTPConnection, access: Access) -> str:
+        """The tenant that a request is for: the caller's, or one that it names and may act for."""
         named = request.query_params.get("tenant") if request.scope["query_string"] else None
-        own = self.client.tenant if access.tenant == EVERY_TENANT else access.tenant
+        own = self.home_of(access)
         if named is None or named == own:
             return own
         if named == EVERY_TENANT:
@@ -194,6 +202,10 @@ class Service:
         if not access.may_act_for(named):
             raise NotFound(f"There is no tenant {named[:40]!r} here.")
         return checked_name("tenant", named, InvalidOption)
+
+    def home_of(self, access: Access) -> str:
+        """The tenant of a caller that names none."""
+        return self.client.tenant if access.tenant == EVERY_TENANT else access.tenant
 
     def client_of(self, tenant: str) -> LocalClient:
         """The client of a tenant."""
@@ -203,19 +215,6 @@ class Service:
                 self._clients = {self.client.tenant: self.client}
             found = self._clients[tenant] = self.client.for_tenant(tenant)
         return found
-
-    # Audit log
-
-    async def note(self, call: ApiCall, action: str) -> None:
-        """Write an operator's action to the audit log."""
-        request = call.request
-        subject = call.subject or "/".join(str(part) for part in request.path_params.values())
-        detail: dict[str, Any] = {"method": request.method, "path": request.url.path}
-        await call.client.runtime.hop(
-            lambda: call.client.audit.add(
-                action, subject, actor=call.access.actor, detail=detail, address=call.address, tenant=call.tenant
-            )
-        )
 
     # Waiting, which ends with the server
 
@@ -231,12 +230,12 @@ class Service:
         await self.unless_stopped(waiting, None)
         return self.stopping.is_set()
 
-    async def unless_stopped(self, waiting: Coroutine[Any, Any, T], otherwise: T) -> T:
-        """The awaited result; `otherwise` as soon as the server stops."""
+    async def unless_stopped(self, waiting: Coroutine[Any, Any, T], otherwise: T, *ends: asyncio.Future[Any]) -> T:
+        """The awaited result; `otherwise` as soon as the server stops, or one of these futures is done."""
         work = asyncio.ensure_future(waiting)
         stopped = asyncio.ensure_future(self.stopping.wait())
         try:
-            await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({work, stopped, *ends}, return_when=asyncio.FIRST_COMPLETED)
             return work.result() if work.done() else otherwise
         finally:
             work.cancel()

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
+from typing import assert_never
 
 import msgspec
 
 from workbell.errors import InvalidOption
+from workbell.model.audit import Actor, ActorKind
 from workbell.model.job import TENANT
 from workbell.model.users import UserId
 
@@ -84,6 +86,13 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     user_id: UserId | None = None
     agent: str | None = None
     token: str | None = None  # its id
+    kind: ActorKind = ActorKind.APP  # set by the service, whatever a hook says
+    made_with: str | None = None  # the id of the token that a session was made with
+
+    @property
+    def who(self) -> Actor:
+        """The caller, for the audit log and for `created_by`."""
+        return Actor(kind=self.kind, name=self.actor, token=self.token, made_with=self.made_with, user_id=self.user_id)
 
     def may(self, scope: Scope) -> bool:
         return any(scope in INCLUDED[own] for own in self.scopes)
@@ -92,15 +101,33 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         return self.tenant in (EVERY_TENANT, tenant)
 
 
+MADE_WITH = "token "  # before the id of the token that a session was made with, in its `created_by`
+
+
 def access_of(token: Token) -> Access:
+    is_session = token.kind is TokenKind.SESSION and token.created_by.startswith(MADE_WITH)
     return Access(
         tenant=token.tenant,
         scopes=frozenset(token.scopes),
-        actor=token.name or f"token {token.id}",
+        actor=token.name or token.id,
         user_id=token.user_id,
         agent=token.agent,
         token=token.id,
+        kind=_kind_of(token.kind),
+        made_with=token.created_by.removeprefix(MADE_WITH) if is_session else None,
     )
+
+
+def _kind_of(kind: TokenKind) -> ActorKind:
+    match kind:
+        case TokenKind.SESSION:
+            return ActorKind.SESSION
+        case TokenKind.AGENT:
+            return ActorKind.AGENT
+        case TokenKind.API | TokenKind.LOGIN | TokenKind.TICKET | TokenKind.PAIRING:
+            return ActorKind.TOKEN
+        case _:
+            assert_never(kind)
 
 
 def scopes_of(words: Iterable[str]) -> tuple[Scope, ...]:

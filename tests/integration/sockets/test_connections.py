@@ -15,7 +15,7 @@ from tests.integration.sockets.raw_client import closed_with, handshake, never_r
 from tests.support.served import Served, served
 from tests.support.waiting import until
 from workbell import Workbell
-from workbell.http.sockets import hub
+from workbell.http import access_watch
 from workbell.settings import Settings
 
 pytestmark = pytest.mark.anyio
@@ -72,7 +72,7 @@ async def test_a_ticket_that_is_over_or_was_never_one(server: Served) -> None:
 async def test_who_has_a_token_that_is_revoked_is_cut(
     server: Served, person: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hub, "RECHECK", 0.05)
+    monkeypatch.setattr(access_watch, "RECHECK", 0.05)
     gone, kept = (server.bell.tokens.create(name, user_id=person).token for name in ("gone", "kept"))
     everywhere = server.bell.tokens.create("everywhere", tenant="*", user_id=person).token
     async with (

@@ -83,3 +83,12 @@ def test_what_is_nested_without_end_is_cut() -> None:
     for _ in range(500):
         deep = {"in": deep}
     assert "…" in (detail_text(deep) or "")
+
+
+def test_the_ids_of_the_actor_are_never_left_out_or_replaced() -> None:
+    by = {"kind": "token", "token": "t1"}
+    for detail in (None, {"by": "somebody"}, ["x"], "x", {"long": ["x" * 400] * 20}):
+        found = msgspec.json.decode(detail_text(detail, by) or "")
+        assert found["by"] == by, detail
+    assert msgspec.json.decode(detail_text(["x"], by) or "")["detail"] == ["x"]
+    assert detail_text({"n": 1}) == '{"n":1}'

@@ -48,7 +48,7 @@ def pair(
 ) -> None:
     with opened_store(open_project(url=url, tenant=tenant), create=True) as bell:
         span = EXPIRES if expires is None else expires
-        token, text = bell.agents.pairing(name, labels=labels, expires=span, created_by=operator())
+        token, text = bell.agents.pairing(name, labels=labels, expires=span, created_by=str(operator()))
         terms = terms_of(token)
         terms_given = {"name": terms.agent, "labels": terms.labels or ()}
         note(bell, "agents.allow", token.id, detail=terms_given | {"expires_at": token.expires_at})

@@ -50,7 +50,7 @@ def create(
     with opened_store(open_project(url=url, tenant=own), create=True) as bell:
         target = EVERY_TENANT if for_all else bell.tenant
         token, text = bell.tokens.create(
-            name, scopes=wanted, tenant=target, user_id=user_id, expires=expires, created_by=operator()
+            name, scopes=wanted, tenant=target, user_id=user_id, expires=expires, created_by=str(operator())
         )
         detail = {"name": token.name, "scopes": token.scopes, "user_id": user_id, "expires_at": token.expires_at}
         note(bell, "tokens.create", token.id, tenant=target, detail=detail)

@@ -15,6 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from workbell.access.tokens import made_with
 from workbell.client.local import LocalClient
 from workbell.errors import Unauthorized
+from workbell.http.audit_trail import note_session
 from workbell.http.service import Service
 from workbell.model.access import EVERY_TENANT, Scope, Token, TokenKind
 
@@ -70,7 +71,7 @@ async def _begin(service: Service, request: Request, token: Token) -> Response:
         expires = min(SESSION, token.expires_at - service.client.store.clock.now())
     tokens = service.client.tokens
     session = await tokens.acreate(
-        "browser session",
+        token.name or token.id,  # the name in the audit log: who signed in
         kind=TokenKind.SESSION,
         scopes=token.scopes,
         tenant=token.tenant,
@@ -82,6 +83,7 @@ async def _begin(service: Service, request: Request, token: Token) -> Response:
         # Meanwhile, or elsewhere a moment ago; the one who revoked it may not have seen this session.
         await tokens.arevoke(session.token.id, tenant=token.tenant)
         raise Unauthorized(NOT_VALID)
+    await note_session(service, request, session.token, "session.begin")
     answer = RedirectResponse(_back_to(request), status_code=303)
     service.session_cookie.set(answer, request, session.text, int(expires.total_seconds()))
     return answer
@@ -99,6 +101,7 @@ async def log_out(service: Service, request: Request) -> Response:
     token = None if text is None else await service.verified.acheck(text)
     if token is not None:
         await service.client.tokens.arevoke(token.id, tenant=token.tenant)
+        await note_session(service, request, token, "session.end")
     answer = Response(status_code=204)
     service.session_cookie.delete(answer, request)
     return answer

@@ -10,6 +10,7 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from workbell.access.secret_text import hash_of
 from workbell.agents.describe import describe_agent, describe_handed_out, describe_lease
 from workbell.agents.log_lines import AgentLogLine
 from workbell.agents.reports import AttemptReport
@@ -17,6 +18,7 @@ from workbell.agents.verbs import Agents
 from workbell.agents.working import HandedOut, Working
 from workbell.errors import Unauthorized
 from workbell.http.answers import JsonResponse, nothing
+from workbell.http.audit_trail import note
 from workbell.http.call import ApiCall, call_of
 from workbell.http.routing import Routes
 from workbell.http.schemas.agents import (
@@ -40,6 +42,7 @@ from workbell.http.schemas.agents import (
 from workbell.http.schemas.base import Limit, ListPage
 from workbell.model.access import Scope
 from workbell.model.agent import Agent
+from workbell.model.audit import Actor, ActorKind
 from workbell.stores.port import Held
 
 routes = Routes("agents")
@@ -70,20 +73,23 @@ async def poll(request: Request, asked: PollBody) -> Response:
     """Take runs that are aimed at this agent, waiting for one if there is none; empty after the wait."""
     call, loop = call_of(request), asyncio.get_running_loop()
     end, woken = loop.time() + asked.wait, False
-    while True:
-        working, agent = await _self(call)
-        if await request.is_disconnected():
-            return JsonResponse({"runs": []})  # the caller has gone: nobody would receive what is claimed
-        runs = await call.client.runtime.hop(_poll, working, agent, asked)
-        if runs and asked.session is None and await request.is_disconnected():
-            # With a session they are handed out again at its next poll, which may be under way.
-            await call.client.runtime.hop(_hand_back, working, agent, runs)
-            return JsonResponse({"runs": []})
-        left = end - loop.time()
-        if runs or left <= 0 or call.service.stopping.is_set():
-            return JsonResponse({"runs": [describe_handed_out(handed) for handed in runs]})
-        quiet = QUIET if woken else 0.0
-        woken = await call.service.waiting_agents.wait(agent.tenant, agent.targets, min(left, SLICE), quiet)
+    with call.service.access_watch.watch(call.access, request) as opened:
+        while True:
+            working, agent = await _self(call)
+            if await request.is_disconnected():
+                return JsonResponse({"runs": []})  # the caller has gone: nobody would receive what is claimed
+            runs = await call.client.runtime.hop(_poll, working, agent, asked)
+            if runs and asked.session is None and await request.is_disconnected():
+                # With a session they are handed out again at its next poll, which may be under way.
+                await call.client.runtime.hop(_hand_back, working, agent, runs)
+                return JsonResponse({"runs": []})
+            left = end - loop.time()
+            if runs or left <= 0 or call.service.stopping.is_set():
+                return JsonResponse({"runs": [describe_handed_out(handed) for handed in runs]})
+            quiet = QUIET if woken else 0.0
+            waiting = call.service.waiting_agents.wait(agent.tenant, agent.targets, min(left, SLICE), quiet)
+            woken = await call.service.unless_stopped(waiting, False, opened.over)
+            opened.check()
 
 
 def _poll(working: Working, agent: Agent, asked: PollBody) -> Sequence[HandedOut]:
@@ -183,6 +189,7 @@ async def me(request: Request) -> Response:
 async def pair(request: Request, asked: PairBody) -> Response:
     """Become an agent: exchange a pairing token for one's own."""
     call = call_of(request)
+    pairing = await call.client.runtime.hop(call.client.store.tokens.find, hash_of(asked.token))
     try:
         agent, text = await _agents(call).apair(
             asked.token, name=asked.name, labels=asked.labels, host=asked.host, version=asked.version
@@ -190,6 +197,8 @@ async def pair(request: Request, asked: PairBody) -> Response:
     except Unauthorized:
         call.service.count_failure(request)
         raise
+    who = Actor(kind=ActorKind.AGENT, name=agent.name, token=None if pairing is None else pairing.id)
+    await note(call.client, request, who, "agents.pair", agent.id, tenant=agent.tenant)
     shown = describe_agent(agent, call.client.store.clock.now())
     return JsonResponse({"agent": shown, "token": text}, 201, SECRET)
 
@@ -199,7 +208,7 @@ async def allow(request: Request, asked: NewPairing) -> Response:
     """Allow one machine to pair: make the token that it needs."""
     call = call_of(request)
     token, text = await _agents(call).apairing(
-        asked.name, labels=asked.labels, expires=asked.expires, created_by=call.access.actor
+        asked.name, labels=asked.labels, expires=asked.expires, created_by=str(call.access.who)
     )
     call.subject = token.id
     return JsonResponse({"id": token.id, "token": text, "expires_at": token.expires_at}, 201, SECRET)

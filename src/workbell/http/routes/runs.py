@@ -158,10 +158,14 @@ async def get(
 
 
 async def _wait(call: ApiCall, run: Run, wait: float) -> Run:
-    try:
-        return await call.service.unless_stopped(call.client.await_(run.id, timedelta(seconds=wait)), run)
-    except WaitTimeout:
-        return await call.client.aget(run.id)
+    service, waiting = call.service, call.client.await_(run.id, timedelta(seconds=wait))
+    with service.access_watch.watch(call.access, call.request) as opened:
+        try:
+            run = await service.unless_stopped(waiting, run, opened.over)
+        except WaitTimeout:
+            run = await call.client.aget(run.id)
+        opened.check()
+    return run
 
 
 @routes.add("GET", "/runs/{run_id}/attempts", needs=Scope.READ, answers=Attempts)

@@ -85,7 +85,7 @@ def _put(call: ApiCall, name: str, asked: ScheduleBody) -> Schedule:
     settings: Any = {word: value for word, value in _given(asked).items() if value is not None}
     declaration = Declaration(name, asked.job, settings)
     accept = lambda old: check_match(call.request, etag(old))  # noqa: E731
-    return call.client.schedules.put_all([declaration], source="api", accept=accept, created_by=call.access.actor)[0]
+    return call.client.schedules.put_all([declaration], source="api", accept=accept, created_by=str(call.access.who))[0]
 
 
 @routes.add("PATCH", "/schedules/{name}", needs=Scope.OPERATE, answers=ScheduleShown, parameters=[IF_MATCH])

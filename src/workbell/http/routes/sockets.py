@@ -21,7 +21,8 @@ routes = Routes("sockets")
 async def make(request: Request) -> Response:
     """Make a ticket for the WebSocket: open `/ws?ticket=…` with it, once, within half a minute.
 
-    The connection may do what your token may, and ends when that is revoked.
+    For code in a browser that has a token alone: with a session or a header, `/ws` needs no ticket. The connection may
+    do what your token may, and ends when that is revoked.
     """
     call = call_of(request)
     made = await make_ticket(call.client, call.access)
@@ -29,7 +30,7 @@ async def make(request: Request) -> Response:
 
 
 async def _no_upgrade(_request: Request) -> Response:
-    detail = "Connect to it with ws:// or wss:// and a ticket, as `/ws?ticket=…`."
+    detail = "Connect to it with ws:// or wss://: with a session, an Authorization header, or as `/ws?ticket=…`."
     return problem(426, "UpgradeRequired", "This is a WebSocket.", detail, {"Upgrade": "websocket"})
 
 

@@ -37,7 +37,7 @@ async def create(request: Request, asked: TokenBody) -> Response:
             tenant=EVERY_TENANT if asked.every_tenant else None,
             user_id=asked.user_id,
             expires=asked.expires,
-            created_by=call.access.actor,
+            created_by=str(call.access.who),
         )
         call.subject = token.id
         return MadeOnce(_shown(call, token), {"token": text})

@@ -16,8 +16,11 @@ class AuditShown(Shown):
     id: str = Field(examples=[RUN_ID])
     tenant: str
     at: datetime = Field(examples=[AT])
-    actor: str = Field(examples=["grafana"])
+    actor: str = Field(description="Kind and name; the kind is not the caller's to choose.", examples=["token:grafana"])
     action: str = Field(examples=["runs.cancel"])
     subject: str = Field(examples=[RUN_ID])
-    detail: Any = Field(examples=[{"method": "POST"}])
+    detail: Any = Field(
+        description="More about it; `by` has the ids of the actor.",
+        examples=[{"method": "POST", "by": {"kind": "token", "token": RUN_ID}}],
+    )
     address: str | None = Field(examples=["127.0.0.1"])

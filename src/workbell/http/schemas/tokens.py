@@ -56,7 +56,7 @@ class MadeToken(TokenShown):
 class SelfShown(Shown):
     """Access of the caller."""
 
-    actor: str = Field(description="The name in the audit log.", examples=["grafana"])
+    actor: str = Field(description="The caller's name; the audit log has its kind in front.", examples=["grafana"])
     tenant: str = Field(description="`*`: every tenant.", examples=["default"])
     may: list[Scope] = Field(description="The scopes, with those that they include.", examples=[["read", "enqueue"]])
     user_id: User | None

@@ -1,17 +1,34 @@
-"""`GET /ws?ticket=…`: Host, Origin and ticket are checked before the WebSocket is accepted."""
+"""`GET /ws`: Host, Origin and access are checked before the WebSocket is accepted.
+
+A browser is known by its session cookie or by the application's hook, a program by its Authorization header, and code
+in a browser that has nothing but a token by a ticket.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import msgspec
+from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope, Send
 
 from workbell.errors import Forbidden, TooMany, WorkbellError
+from workbell.http.access_watch import ask_hook
 from workbell.http.origins import host_is_allowed, origin_is_allowed
-from workbell.http.problems import of_error
+from workbell.http.problems import of_error, on_http
 from workbell.http.service import Service, service_of
 from workbell.http.sockets.tickets import use_ticket
 from workbell.http.sockets.wire import Gone, Wire
 from workbell.model.access import Access
+from workbell.model.audit import ActorKind
+
+
+class Admitted(NamedTuple):
+    """Access of a client, and the tenant that its connection is for."""
+
+    access: Access
+    tenant: str
 
 
 class Sockets:
@@ -21,19 +38,22 @@ class Sockets:
         wire = Wire(scope, receive, send)
         service = service_of(wire.request)
         try:
-            access = await admit(service, wire.request)
+            access, tenant = await admit(service, wire.request)
         except WorkbellError as error:
             await wire.refuse(of_error(error))
             return
+        except HTTPException as error:  # of the application's hook
+            await wire.refuse(await on_http(wire.request, error))
+            return
         try:
             await wire.accept()
-            await service.hub.serve(wire, access, service.client_of(access.tenant))
+            await service.hub.serve(wire, access, service.client_of(tenant))
         except Gone:
             return
 
 
-async def admit(service: Service, request: HTTPConnection) -> Access:
-    """Access by a ticket."""
+async def admit(service: Service, request: HTTPConnection) -> Admitted:
+    """Who connects, and for which tenant."""
     headers = request.headers
     if not host_is_allowed(headers.get("host"), service.hosts):
         raise Forbidden("The Host header names no host of this service; the setting http_hosts lists them.")
@@ -41,10 +61,26 @@ async def admit(service: Service, request: HTTPConnection) -> Access:
         raise service.foreign_page()
     if service.stopping.is_set():
         raise TooMany("The server stops; connect again in a moment.")
-    access = await use_ticket(service.client, request.query_params.get("ticket", ""))
+    ticket = request.query_params.get("ticket")
+    if ticket is not None:
+        return await _by_ticket(service, request, ticket)
+    access = await service.access_of(request)
+    service.check_rate(access)
+    return Admitted(access, service.tenant_of(request, access))
+
+
+async def _by_ticket(service: Service, request: HTTPConnection, ticket: str) -> Admitted:
+    access = await use_ticket(service.client, ticket)
     if access is None:
         service.count_failure(request)
         raise Forbidden(
             "The ticket is not valid: it is good for half a minute, and once. POST /api/v1/sockets/tickets."
         )
-    return access
+    if access.token is None and service.auth is not None:  # its maker was let in by the hook, which is asked again
+        if await ask_hook(service.auth, request) is None:
+            raise Forbidden(
+                "The application that made this ticket does not know this connection; send its cookie or header with "
+                "it, or make the ticket with a token."
+            )
+        access = msgspec.structs.replace(access, kind=ActorKind.APP)
+    return Admitted(access, access.tenant)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from workbell.client.local import LocalClient
-from workbell.errors import WorkbellError
 from workbell.http.sockets import frames
 from workbell.http.sockets.connection import SocketConnection
 from workbell.http.sockets.feed import body_of
 from workbell.http.sockets.notifier import SocketNotifier
-from workbell.http.sockets.tickets import invalid_tokens
 from workbell.http.sockets.topics import ViewSource
 from workbell.http.sockets.views import Views
 from workbell.http.sockets.wire import GOING_AWAY, REFUSED, TRY_AGAIN_LATER, Wire
@@ -26,9 +23,7 @@ from workbell.model.users import user_number
 if TYPE_CHECKING:
     from workbell.http.service import Service
 
-log = logging.getLogger("workbell.http")
-
-RECHECK = 4.0  # seconds between two checks whether tokens are still valid
+STUCK_CHECK = 4.0  # seconds between two checks whether clients read
 STUCK = 30.0  # seconds for which a client may not take a message
 
 Who = tuple[str, object]
@@ -66,7 +61,9 @@ class Hub:
         self._of_each[who] += 1
         self._begin()
         try:
-            await connection.run()
+            with self._service.access_watch.watch(access, wire.request) as opened:
+                opened.over.add_done_callback(lambda over: connection.end(REFUSED, over.result()))
+                await connection.run()
         finally:
             self.connections.discard(connection)
             self._of_each[who] -= 1
@@ -91,7 +88,7 @@ class Hub:
 
     def _begin(self) -> None:
         if not self._duties:
-            self._duties = [asyncio.create_task(self._until_stopping()), asyncio.create_task(self._recheck())]
+            self._duties = [asyncio.create_task(self._until_stopping()), asyncio.create_task(self._end_stuck())]
             self._deafen = self._service.hint_listener.listen(self._hint)
             self._unwatch = self._service.jobs.on_change(self._reloaded(asyncio.get_running_loop()))
 
@@ -122,27 +119,13 @@ class Hub:
         for connection in list(self.connections):
             connection.end(GOING_AWAY, "the server stops")
 
-    async def _recheck(self) -> None:
-        """Close connections whose token is not valid any more, and those that read nothing."""
+    async def _end_stuck(self) -> None:
+        """Close connections that read nothing."""
         while True:
-            await asyncio.sleep(RECHECK)
+            await asyncio.sleep(STUCK_CHECK)
             for connection in list(self.connections):
                 if connection.is_stuck(STUCK):
                     connection.end(TRY_AGAIN_LATER, "you read too slowly; connect again")
-            try:
-                await self._end_revoked()
-            except WorkbellError as error:
-                log.warning("the tokens of sockets were not checked: %s", error)
-
-    async def _end_revoked(self) -> None:
-        behind = {(one.client.tenant, one.access.token) for one in self.connections if one.access.token is not None}
-        if not behind:
-            return
-        client = self._service.client
-        invalid = await client.runtime.hop(invalid_tokens, client.store, behind)
-        for connection in list(self.connections):
-            if connection.access.token in invalid:
-                connection.end(REFUSED, "your token is not valid any more")
 
     # Notifications
 

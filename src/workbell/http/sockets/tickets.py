@@ -1,4 +1,5 @@
-"""Tickets for opening a WebSocket: browsers cannot send a header with it, and a token in a URL is logged.
+"""Tickets for opening a WebSocket, for code in a browser that has a token and no session: it cannot send a header with
+a WebSocket, and a token in a URL is logged.
 
 A ticket is good for half a minute and once, carries what its maker may do, and remembers the token behind it: should
 that be revoked, the connection ends.
@@ -6,15 +7,11 @@ that be revoked, the connection ends.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
-
 import msgspec
 
 from workbell.access.secret_text import NewToken
 from workbell.client.local import LocalClient
-from workbell.model.access import EVERY_TENANT, Access, TokenKind, access_of
-from workbell.stores.port import Store
+from workbell.model.access import Access, TokenKind, access_of
 
 GOOD_FOR = 30.0  # seconds
 
@@ -37,17 +34,3 @@ async def use_ticket(client: LocalClient, text: str) -> Access | None:
     if found is None:
         return None
     return msgspec.structs.replace(access_of(found), token=found.created_by or None)
-
-
-def invalid_tokens(store: Store, behind: Iterable[tuple[str, str]]) -> set[str]:
-    """Which of these tokens, each with the tenant it is used for, are valid no more."""
-    asked: dict[str, set[str]] = defaultdict(set)
-    for tenant, token_id in behind:
-        asked[tenant].add(token_id)
-    now = store.clock.now()
-    anywhere = {token.id for token in store.tokens.list(EVERY_TENANT) if token.is_valid(now)}
-    invalid = set[str]()
-    for tenant, ids in asked.items():
-        if left := ids - anywhere:
-            invalid |= left - {token.id for token in store.tokens.list(tenant) if token.is_valid(now)}
-    return invalid

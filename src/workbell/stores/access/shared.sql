@@ -9,6 +9,9 @@ INSERT INTO workbell_tokens ({token_columns}) VALUES ({token_values}) ON CONFLIC
 -- find_token: one by the SHA-256 of its text
 SELECT {token_columns} FROM workbell_tokens WHERE hash = :hash
 
+-- tokens_with_ids: those with these ids
+SELECT {token_columns} FROM workbell_tokens WHERE id {among ids uuid}
+
 -- tokens: all tokens, of all tenants
 SELECT {token_columns} FROM workbell_tokens
 

@@ -41,6 +41,11 @@ class StoredTokens:
         found = read_rows(self._database, "find_token", hash=token_hash)
         return _token(found[0]) if found else None
 
+    def with_ids(self, ids: Sequence[str]) -> dict[str, Token]:
+        """Tokens by their ids; also those that are revoked or have expired."""
+        found = read_rows(self._database, "tokens_with_ids", ids=sorted(ids)) if ids else []
+        return {token.id: token for token in map(_token, found)}
+
     def list(self, tenant: str | None = None) -> Listed:
         """The tokens of a tenant, or of all, oldest first."""
         if tenant is None:

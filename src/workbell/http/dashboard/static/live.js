@@ -30,6 +30,7 @@ let number = 0;
 let opening = 0;
 let refusal = null; // why the server did not want the last connection
 let receivedAt = 0; // when the server last said something
+let knownTenant = null; // of the last connection that was accepted; at first the own one
 
 function follow() {
   isAwake.set(!document.hidden && !paused.get() && !signedOut.get());
@@ -60,10 +61,12 @@ async function open() {
   const mine = (opening = ++number);
   state.set("connecting");
   try {
-    const { ticket } = await api.post("/sockets/tickets");
+    // A browser does not tell why a WebSocket was refused. So after a failure, and for another tenant, the API is asked first.
+    if (attempt || tenant !== knownTenant) await api.get("/tokens/self");
     if (opening !== mine) return;
-    const address = new URL(`${root}/ws?ticket=${encodeURIComponent(ticket)}`, location.href);
+    const address = new URL(`${root}/ws`, location.href); // the session's cookie goes with it
     address.protocol = address.protocol.replace("http", "ws");
+    if (tenant) address.searchParams.set("tenant", tenant);
     begin(new WebSocket(address));
   } catch (problem) {
     if (opening === mine) again(problem.status ? problem : null);
@@ -121,6 +124,7 @@ function receive(message) {
   if (message.type === "connected") {
     attempt = 0;
     refusal = null;
+    knownTenant = tenant;
     state.set("live");
     for (const [id, subscription] of subscriptions) ask(id, subscription);
     return;

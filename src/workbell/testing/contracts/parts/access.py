@@ -89,6 +89,13 @@ class AccessContract:
         assert store.tokens.find(full.hash) == full
         assert store.tokens.find(plain.id) is None
 
+    def test_tokens_are_found_by_their_ids(self, store: Store) -> None:
+        """Those of any tenant, also revoked ones, and none besides."""
+        plain, full, _other = added(store, token(name=ODD), full_token(), token())
+        assert store.tokens.with_ids([full.id, plain.id, new_id(), plain.id]) == {plain.id: plain, full.id: full}
+        assert store.tokens.with_ids([new_id()]) == {}
+        assert store.tokens.with_ids([]) == {}
+
     def test_tokens_are_listed_by_age_and_tenant(self, store: Store) -> None:
         late, early, other = added(store, token(at=2), token(at=1), token(at=0, tenant="acme"))
         assert store.tokens.list("default") == [early, late]

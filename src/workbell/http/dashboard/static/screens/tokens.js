@@ -47,7 +47,7 @@ function User({ id }) {
 
 function TokenTable({ tokens, reload }) {
   return html`<${Table} caption="Tokens" rows=${tokens} columns=${[
-    { name: "Name", classes: "wide", cell: (token) => html`<div><strong>${token.name || "no name"}</strong> ${token.kind !== "api" && token.name !== "browser session" && html`<span class="faint">${token.kind}</span>`}<br /><code class="inline">${token.id}</code></div>` },
+    { name: "Name", classes: "wide", cell: (token) => html`<div><strong>${token.name || "no name"}</strong> ${token.kind !== "api" && html`<span class="faint">${token.kind}</span>`}<br /><code class="inline">${token.id}</code></div>` },
     { name: "State", cell: (token) => html`<${Status} of=${stateOf(token)} />` },
     { name: "Scopes", cell: (token) => token.scopes.join(", ") || "none" },
     { name: "Tenant", cell: (token) => (token.tenant === "*" ? "all" : token.tenant) },

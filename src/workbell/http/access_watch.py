@@ -1,0 +1,153 @@
+"""Access of open requests: run streams, long waits, polls of agents and WebSockets end with the access behind them.
+
+Each of them is registered here for as long as it is open. Every few seconds their tokens are read, by id and in one
+query, and the application's hook is asked again about those that it let in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+
+from workbell.client.local import LocalClient
+from workbell.errors import Forbidden, Unauthorized
+from workbell.model.access import Access, Token
+from workbell.model.audit import ActorKind
+
+AuthHook = Callable[[HTTPConnection], Access | Awaitable[Access | None] | None]
+
+RECHECK = 3.0  # seconds between two checks
+PATIENCE = 10.0  # seconds for one answer of the hook
+AT_ONCE = 20  # questions to the hook
+REFUSALS = frozenset({401, 403})  # statuses by which a hook says no
+
+TOKEN_ENDED = "your token is not valid any more"  # noqa: S105
+SIGNED_OUT = "you are not signed in any more"
+LESS_ACCESS = "your access has changed; connect again"
+
+log = logging.getLogger("workbell.http")
+
+
+class OpenAccess:
+    """The access of one open request or WebSocket. `over` has the reason as soon as it has ended."""
+
+    __slots__ = ("access", "connection", "over")
+
+    def __init__(self, access: Access, connection: HTTPConnection) -> None:
+        self.access = access
+        self.connection = connection
+        self.over: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    def end(self, reason: str | None) -> None:
+        if reason is not None and not self.over.done():
+            self.over.set_result(reason)
+
+    def check(self) -> None:
+        """Raise if it has ended."""
+        if self.over.done():
+            raise Unauthorized(f"This was ended: {self.over.result()}.")
+
+
+class AccessWatch:
+    """All open requests and WebSockets whose access can end. Checks run only while there are some."""
+
+    def __init__(self, client: LocalClient, hook: AuthHook | None) -> None:
+        self._client = client
+        self._hook = hook
+        self._open: set[OpenAccess] = set()
+        self._checking: asyncio.Task[None] | None = None
+
+    @contextmanager
+    def watch(self, access: Access, connection: HTTPConnection) -> Iterator[OpenAccess]:
+        """Check an access again and again while the block lasts."""
+        one = OpenAccess(access, connection)
+        self._open.add(one)
+        if self._checking is None:
+            self._checking = asyncio.create_task(self._check_on())
+        try:
+            yield one
+        finally:
+            self._open.discard(one)
+            if not self._open and self._checking is not None:
+                self._checking.cancel()
+                self._checking = None
+
+    async def _check_on(self) -> None:
+        while True:
+            await asyncio.sleep(RECHECK)
+            await asyncio.gather(self._check_tokens(), self._check_hook())
+
+    async def _check_tokens(self) -> None:
+        opened = [one for one in self._open if one.access.token is not None]
+        if not opened:
+            return
+        store = self._client.store
+        try:
+            tokens = await self._client.runtime.hop(
+                store.tokens.with_ids, sorted({str(one.access.token) for one in opened})
+            )
+        except Exception as error:  # noqa: BLE001  a check that fails is made again: it must never be the last one
+            log.warning("the tokens of open requests were not checked: %s", error)
+            return
+        now = store.clock.now()
+        for one in opened:
+            one.end(token_end(one.access, tokens, now))
+
+    async def _check_hook(self) -> None:
+        opened = [one for one in self._open if one.access.kind is ActorKind.APP]
+        if self._hook is None or not opened:
+            return
+        turns = asyncio.Semaphore(AT_ONCE)
+
+        async def check(hook: AuthHook, one: OpenAccess) -> None:
+            async with turns:
+                try:
+                    async with asyncio.timeout(PATIENCE):
+                        found = await ask_hook(hook, one.connection)
+                except Exception as error:  # noqa: BLE001  the application's own code; an error is not a no
+                    if not says_no(error):
+                        log.warning("the auth hook was not asked again: %s: %s", type(error).__name__, error)
+                        return
+                    found = None
+            one.end(hook_end(one.access, found))
+
+        await asyncio.gather(*(check(self._hook, one) for one in opened))
+
+
+async def ask_hook(hook: AuthHook, connection: HTTPConnection) -> Access | None:
+    """The answer of the application's hook. Kind and token are ours to set."""
+    found = hook(connection)
+    access = await found if isinstance(found, Awaitable) else found
+    return None if access is None else msgspec.structs.replace(access, kind=ActorKind.APP, token=None, made_with=None)
+
+
+# Decisions
+
+
+def token_end(access: Access, tokens: Mapping[str, Token], now: datetime) -> str | None:
+    """Why an access by a token has ended; None if it goes on."""
+    found = tokens.get(str(access.token))
+    return None if found is not None and found.is_valid(now) else TOKEN_ENDED
+
+
+def hook_end(before: Access, now: Access | None) -> str | None:
+    """Why an access by the hook has ended; None if it goes on. One that allows less than before begins anew."""
+    if now is None:
+        return SIGNED_OUT
+    if now.may_act_for(before.tenant) and now.scopes >= before.scopes and now.user_id == before.user_id:
+        return None
+    return LESS_ACCESS
+
+
+def says_no(error: Exception) -> bool:
+    """Whether an exception of a hook is a refusal."""
+    if isinstance(error, HTTPException):
+        return error.status_code in REFUSALS
+    return isinstance(error, Unauthorized | Forbidden)
