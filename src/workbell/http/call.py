@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 
 from workbell.client.local import LocalClient
+from workbell.http.open_limits import HeldBy
 from workbell.model.access import Access
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ class ApiCall:
         self.tenant = tenant
         self.client = client
         self.subject = ""  # what was made, for the audit log; else it is what the path names
+
+    @property
+    def who(self) -> HeldBy:
+        """The caller, as what it holds open is counted."""
+        return HeldBy.caller(self.tenant, self.access)
 
     @property
     def address(self) -> str | None:

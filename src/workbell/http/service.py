@@ -18,10 +18,12 @@ from workbell.http.doctor_checks import Doctor
 from workbell.http.enqueueing import Enqueueing
 from workbell.http.hints import HintListener
 from workbell.http.metrics import Metrics
+from workbell.http.open_limits import OpenCounts
 from workbell.http.origins import allowed_hosts, host_is_allowed, origin_is_allowed
 from workbell.http.rate_limits import Buckets
 from workbell.http.request_counts import RequestCounts
 from workbell.http.sockets.hub import Hub
+from workbell.http.sockets.tickets import TicketRates
 from workbell.http.tally_chart import TallyChart
 from workbell.job_files.job_folder import JobFolder
 from workbell.model.access import EVERY_TENANT, Access, Scope, access_of
@@ -81,6 +83,7 @@ class Service:
         self._begin()
         self.metrics = Metrics(client, self.measured, lambda: len(self.hub))
         self._clients = {client.tenant: client}
+        self.ticket_rates = TicketRates()
         self._failures = Buckets(FAILURES, 5 * FAILURES)
         self._rates = Buckets(settings.http_rate, max(settings.http_rate, 1)) if settings.http_rate else None
 
@@ -91,6 +94,7 @@ class Service:
         self.waiting_agents = LongPolls(
             self.client.store, self.client.runtime.hop, self.hint_listener.listen, self.stopping
         )
+        self.opened = OpenCounts()
         self.hub = Hub(self)
         self.tally_chart = TallyChart()
         self.doctor = Doctor()

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import Body, Query
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from workbell.errors import InvalidOption, WaitTimeout
 from workbell.http.answers import JsonResponse
@@ -16,9 +16,10 @@ from workbell.http.call import ApiCall, call_of
 from workbell.http.enqueueing import Order
 from workbell.http.found_runs import found_runs
 from workbell.http.idempotency import ANSWER_TTL, answer_once, fingerprint_of, key_at, key_of
+from workbell.http.open_limits import STREAMS, WAITS
 from workbell.http.routing import IDEMPOTENCY_KEY, Routes
 from workbell.http.run_filter import RunFilter, run_filter
-from workbell.http.run_stream import events_of
+from workbell.http.run_stream import StreamOfRun, events_of
 from workbell.http.schemas.base import Limit, ListPage
 from workbell.http.schemas.runs import (
     Attempts,
@@ -158,10 +159,11 @@ async def get(
 
 
 async def _wait(call: ApiCall, run: Run, wait: float) -> Run:
-    try:
-        return await call.service.unless_stopped(call.client.await_(run.id, timedelta(seconds=wait)), run)
-    except WaitTimeout:
-        return await call.client.aget(run.id)
+    with call.service.opened.waits.one_more(WAITS, call.who):
+        try:
+            return await call.service.unless_stopped(call.client.await_(run.id, timedelta(seconds=wait)), run)
+        except WaitTimeout:
+            return await call.client.aget(run.id)
 
 
 @routes.add("GET", "/runs/{run_id}/attempts", needs=Scope.READ, answers=Attempts)
@@ -229,4 +231,4 @@ async def stream(request: Request, run_id: str) -> Response:
     call = call_of(request)
     run = await call.client.aget(run_id)
     lines: AsyncIterator[bytes] = events_of(call, run)
-    return StreamingResponse(lines, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+    return StreamOfRun(lines, call.service.opened.streams.one_more(STREAMS, call.who))

@@ -18,6 +18,11 @@ REFUSED = 1008
 TRY_AGAIN_LATER = 1013
 
 
+def close_reason(text: str) -> str:
+    """A reason that fits into a close frame, which has room for 123 bytes (RFC 6455, 5.5)."""
+    return text.encode()[:123].decode("utf-8", "ignore")
+
+
 class Gone(Exception):
     """The client is not there any more."""
 
