@@ -17,6 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from workbell.errors import StoredFileNotFound
 from workbell.handlers.files import CHUNK, NAME_LIMIT, Storage, StoredFile
 from workbell.http.answers import JsonResponse, nothing
+from workbell.http.bounded_pages import WITH_TEXT, PageSource, by_id, read_page
 from workbell.http.call import ApiCall, call_of
 from workbell.http.routing import Routes
 from workbell.http.schemas.base import Limit, ListPage
@@ -76,8 +77,10 @@ async def list(  # noqa: A001
 ) -> Response:
     """List stored files, oldest first."""
     call = call_of(request)
-    found = await call.client.runtime.hop(lambda: _storage(call).list(after=after, limit=limit))
-    return JsonResponse({"items": found, "next": found[-1].id if len(found) == limit else None})
+    storage = _storage(call)
+    source = PageSource(lambda cursor, number: storage.list(after=cursor or "", limit=number), by_id, largest=WITH_TEXT)
+    page = await call.client.runtime.hop(read_page, source, after, limit)
+    return JsonResponse(page.answer(by_id))
 
 
 @routes.add("GET", "/files/{file_id}", needs=Scope.READ, answers=FileShown)

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from workbell.errors import InvalidOption, WaitTimeout
 from workbell.http.answers import JsonResponse
+from workbell.http.bounded_pages import WITH_TEXT, PageSource, read_page
 from workbell.http.call import ApiCall, call_of
 from workbell.http.enqueueing import Order
 from workbell.http.found_runs import found_runs
@@ -187,9 +188,11 @@ async def logs(
 ) -> Response:
     """Read what a run's handler logged, oldest first."""
     call = call_of(request)
-    lines = await call.client.alogs(run_id, after=_cursor(run_id, after), limit=limit)
-    following = f"{lines[-1].attempt}:{lines[-1].line}" if len(lines) == limit else None
-    return JsonResponse({"items": lines, "next": following})
+    source = PageSource(
+        lambda line, number: call.client.logs(run_id, after=line, limit=number), lambda line: line, largest=WITH_TEXT
+    )
+    page = await call.client.runtime.hop(read_page, source, _cursor(run_id, after), limit)
+    return JsonResponse(page.answer(lambda line: f"{line.attempt}:{line.line}"))
 
 
 def _cursor(run_id: str, cursor: str | None) -> LogLine | None:

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.http.answers import JsonResponse, nothing
+from workbell.http.bounded_pages import WITH_TEXT, PageSource, by_name, read_page
 from workbell.http.call import ApiCall, call_of
 from workbell.http.etags import IF_MATCH, NOT_MODIFIED, answer_with, check_match, etag_of
 from workbell.http.routing import Routes
@@ -33,7 +34,7 @@ from workbell.http.schemas.schedules import (
 )
 from workbell.model.access import Scope
 from workbell.model.retry import Retry
-from workbell.model.schedule import Schedule
+from workbell.model.schedule import Schedule, Tick
 from workbell.scheduling.clock_notes import clock_notes
 from workbell.scheduling.declare import try_out
 from workbell.scheduling.request import enqueue_options
@@ -58,9 +59,10 @@ async def list(  # noqa: A001
     request: Request, after: Annotated[str, Query(max_length=200)] = "", limit: Limit = 100
 ) -> Response:
     """List the schedules by name; `after` is the cursor."""
-    found = await call_of(request).client.schedules.alist(after=after, limit=limit)
-    following = found[-1].name if len(found) == limit else None
-    return JsonResponse({"items": [shown(one) for one in found], "next": following})
+    client = call_of(request).client
+    source = PageSource(lambda cursor, number: client.schedules.list(after=cursor or "", limit=number), by_name, shown)
+    page = await client.runtime.hop(read_page, source, after, limit)
+    return JsonResponse(page.answer(by_name))
 
 
 @routes.add("GET", "/schedules/{name}", needs=Scope.READ, answers=ScheduleShown, more=NOT_MODIFIED)
@@ -172,9 +174,16 @@ async def ticks(
     request: Request, name: str, before: Annotated[When | None, Query()] = None, limit: Limit = 100
 ) -> Response:
     """List the outcomes of a schedule's ticks, newest first; `before` is the cursor."""
-    found = await call_of(request).client.schedules.aticks(name, before=before, limit=limit)
-    following = found[-1].due.astimezone(UTC).isoformat() if len(found) == limit else None
-    return JsonResponse({"items": found, "next": following})
+    client = call_of(request).client
+    source = PageSource(
+        lambda cursor, number: client.schedules.ticks(name, before=cursor, limit=number), _due, largest=WITH_TEXT
+    )
+    page = await client.runtime.hop(read_page, source, before, limit)
+    return JsonResponse(page.answer(lambda tick: _due(tick).astimezone(UTC).isoformat()))
+
+
+def _due(tick: Tick) -> datetime:
+    return tick.due
 
 
 @routes.add("POST", "/cron/preview", needs=Scope.READ, answers=CronShown)
