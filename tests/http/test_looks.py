@@ -343,6 +343,8 @@ async def test_what_became_of_saved_files(api: Api, tmp_path: Path) -> None:
     try:
         await asyncio.to_thread(engine.reload)
         [broken] = (await own.ask("GET", "/reloads"))["items"]
+        for caller, seen in ((own, [broken["message"]]), (api.root, [broken["message"]]), (api.reader, [])):
+            assert [one["message"] for one in (await caller.ask("GET", "/jobs"))["problems"]] == seen
         assert (broken["path"], broken["outcome"], broken["line"], broken["jobs"]) == (
             "jobs/broken.py",
             "failed",

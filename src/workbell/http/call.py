@@ -30,6 +30,11 @@ class ApiCall:
         self.subject = ""  # what was made, for the audit log; else it is what the path names
 
     @property
+    def is_operator(self) -> bool:
+        """Whether the caller may act for the tenant of the program, and so see what concerns all tenants."""
+        return self.access.may_act_for(self.service.client.tenant)
+
+    @property
     def who(self) -> HeldBy:
         """The caller, as what it holds open is counted."""
         return HeldBy.caller(self.tenant, self.access)

@@ -35,13 +35,14 @@ from workbell.http.schemas.runs import (
     RunShown,
     WhyShown,
 )
+from workbell.http.worker_facts import alias_of, without_ids
 from workbell.model.access import Scope
 from workbell.model.clock import EPOCH
 from workbell.model.keys import KeyScope
 from workbell.model.log_line import LogLine
 from workbell.model.request import ABOUT_KEYS
 from workbell.model.retry import Retry
-from workbell.model.run import IdempotencyKey, Run
+from workbell.model.run import Attempt, IdempotencyKey, Run
 from workbell.model.state import CANCELED
 
 routes = Routes("runs")
@@ -170,13 +171,15 @@ async def _wait(call: ApiCall, run: Run, wait: float) -> Run:
 @routes.add("GET", "/runs/{run_id}/attempts", needs=Scope.READ, answers=Attempts)
 async def attempts(request: Request, run_id: str) -> Response:
     """List every attempt of a run, oldest first."""
-    found = await call_of(request).client.aattempts(run_id)
-    return JsonResponse({"items": [attempt_shown(one) for one in found]})
+    call = call_of(request)
+    found = await call.client.aattempts(run_id)
+    return JsonResponse({"items": [attempt_shown(call, one) for one in found]})
 
 
-def attempt_shown(one: Any) -> Mapping[str, Any]:
+def attempt_shown(call: ApiCall, one: Attempt) -> Mapping[str, Any]:
     names = ("run", "number", "status", "started_at", "finished_at", "worker", "error", "error_type", "result")
-    return {name: getattr(one, name) for name in names}
+    shown = {name: getattr(one, name) for name in names}
+    return shown if one.worker is None or call.is_operator else shown | {"worker": alias_of(one.worker)}
 
 
 @routes.add("GET", "/runs/{run_id}/logs", needs=Scope.READ, answers=ListPage[LogLineShown])
@@ -207,7 +210,11 @@ async def why(request: Request, run_id: str) -> Response:
     """Say why a run is not running, or how it ended."""
     call = call_of(request)
     run = await call.client.aget(run_id)
-    return JsonResponse({"run": run.id, "status": run.status, "why": await call.client.awhy(run_id)})
+    reason = await call.client.awhy(run_id)
+    if not call.is_operator:
+        workers = await call.client.runtime.hop(call.client.store.workers.list)
+        reason = without_ids(reason, [*filter(None, [run.worker]), *(worker.id for worker in workers)])
+    return JsonResponse({"run": run.id, "status": run.status, "why": reason})
 
 
 @routes.add("POST", "/runs/{run_id}/cancel", needs=Scope.OPERATE, answers=RunShown)

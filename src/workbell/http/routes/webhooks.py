@@ -192,7 +192,8 @@ def _as_dicts(found: Sequence[Delivery]) -> Sequence[dict[str, Any]]:
 @routes.add("GET", "/webhooks/deliveries/{delivery_id}/attempts", needs=Scope.READ, answers=Attempts)
 async def attempts(request: Request, delivery_id: str) -> Response:
     """List every try of a delivery; the `result` of each has `status_code`, `duration_ms` and `answer`."""
-    client = call_of(request).client
-    if not is_delivery(await client.aget(delivery_id)):
+    call = call_of(request)
+    if not is_delivery(await call.client.aget(delivery_id)):
         raise RunNotFound(f"run {delivery_id} is no delivery of a webhook.")
-    return JsonResponse({"items": [attempt_shown(one) for one in await client.webhooks.aattempts(delivery_id)]})
+    found = await call.client.webhooks.aattempts(delivery_id)
+    return JsonResponse({"items": [attempt_shown(call, one) for one in found]})
