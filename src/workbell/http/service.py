@@ -13,6 +13,7 @@ from workbell.agents.long_polls import LongPolls
 from workbell.client.local import LocalClient
 from workbell.engine.one_shot import OneShot
 from workbell.errors import Forbidden, InvalidOption, NotFound, TooMany, Unauthorized
+from workbell.http.cached_answers import CachedPages, Readiness
 from workbell.http.call import KNOWN, ApiCall
 from workbell.http.doctor_checks import Doctor
 from workbell.http.enqueueing import Enqueueing
@@ -94,6 +95,8 @@ class Service:
         self.waiting_agents = LongPolls(
             self.client.store, self.client.runtime.hop, self.hint_listener.listen, self.stopping
         )
+        self.pages = CachedPages(self.client)
+        self.readiness = Readiness(self.client)
         self.opened = OpenCounts()
         self.hub = Hub(self)
         self.tally_chart = TallyChart()

@@ -18,7 +18,6 @@ from workbell.http.pages.reference import reference
 from workbell.http.problems import status_of
 from workbell.http.routing import PREFIX
 from workbell.http.service import service_of
-from workbell.version import __version__
 
 NOBODY = "You are not signed in."
 LONGEST = 4096  # bytes of a form
@@ -83,7 +82,7 @@ async def _pasted(request: Request) -> str:
 def door(request: Request, says: str, status: int = 200) -> Response:
     root = escape(request.scope.get("root_path", ""))
     address = escape(str(request.base_url).rstrip("/"))
-    body = f"""<h1>Workbell</h1><p class="faint">{escape(__version__)}</p>
+    body = f"""<h1>Workbell</h1>
 <p role="status"><strong>{escape(says)}</strong></p>
 <p>In the folder of the project, this command prints an address that signs you in, once:</p>
 <pre><code>workbell tokens url</code></pre>
