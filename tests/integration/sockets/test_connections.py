@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from datetime import timedelta
 from typing import Any
 
@@ -50,6 +51,18 @@ async def test_a_foreign_page_is_refused_before_it_is_connected(server: Served, 
     status = await handshake(server, ticket, {name: value})
     assert status == 403
     assert await handshake(server, ticket, {}) == 101, "the ticket was used up by one who was not let in"
+
+
+async def test_a_refused_handshake_is_no_error_in_the_log(server: Served, caplog: pytest.LogCaptureFixture) -> None:
+    """A stranger could fill the log with them."""
+    caplog.set_level(logging.DEBUG)
+    ticket = server.ticket(1)
+    for text, headers in (("nonsense", {}), (ticket, {"Origin": "https://evil.example"})):
+        assert await handshake(server, text, headers) == 403
+    lines = [record for record in caplog.records if record.getMessage() == "WebSocket /ws was refused"]
+    assert [(record.levelno, vars(record)["status"]) for record in lines] == [(logging.INFO, 403)] * 2
+    assert max(record.levelno for record in caplog.records) == logging.INFO
+    assert ticket not in caplog.text, "it is good for half a minute"
 
 
 async def test_a_page_of_this_very_server_is_let_in(server: Served) -> None:
