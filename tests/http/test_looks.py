@@ -261,6 +261,17 @@ async def test_a_window_that_lets_hardly_a_tick_through(api: Api, monkeypatch: p
     assert (await api.reader.ask("POST", "/cron/preview", 200, rare | {"n": 100}))["items"] == []
 
 
+async def test_the_search_for_rare_ticks_of_a_schedule_ends(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of 29 February are looked for over thousands of years: what was found in time is shown."""
+    api.a.schedules.put("leap", job="rest", cron="0 0 29 2 *")
+    some = (await api.reader.ask("GET", "/schedules/leap/preview?n=3"))["items"]
+    assert len(some) == 3
+    monkeypatch.setattr(schedules, "LONG_ENOUGH", 0.0)
+    told = await api.reader.ask("GET", "/schedules/leap/preview?n=1000")
+    assert (told["items"], told["local"], told["notes"]) == ([], [], [])
+    assert len(api.a.schedules.preview("leap", 3)) == 3, "in Python all that were asked for are found"
+
+
 # The doctor
 
 
@@ -343,6 +354,8 @@ async def test_what_became_of_saved_files(api: Api, tmp_path: Path) -> None:
     try:
         await asyncio.to_thread(engine.reload)
         [broken] = (await own.ask("GET", "/reloads"))["items"]
+        for caller, seen in ((own, [broken["message"]]), (api.root, [broken["message"]]), (api.reader, [])):
+            assert [one["message"] for one in (await caller.ask("GET", "/jobs"))["problems"]] == seen
         assert (broken["path"], broken["outcome"], broken["line"], broken["jobs"]) == (
             "jobs/broken.py",
             "failed",

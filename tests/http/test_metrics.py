@@ -190,6 +190,20 @@ async def test_a_tenant_sees_its_own(scene: Scene) -> None:
     assert ("job", "send") not in [label for _, labels in one for label in labels]
 
 
+async def test_a_tenant_sees_nothing_of_what_all_share(scene: Scene) -> None:
+    """Requests, sockets, busy and free slots tell what others do; the version is the operator's. Of the tenant of the
+    program, a token sees them."""
+    shared = {"workbell_http_requests_total", "workbell_http_request_seconds_total", "workbell_build_info"}
+    shared |= {"workbell_sockets", "workbell_worker_slots"}
+    await scene.http.get("/api/v1/jobs", headers=scene.token("read"))
+    theirs = {name for name, _ in await scene.numbers(scene.token("read", tenant="acme"))}
+    assert theirs.isdisjoint(shared)
+    assert {"workbell_workers", "workbell_schedule_lag_seconds", "workbell_agents"} <= theirs
+    for tenant in ("default", "*"):
+        seen = await scene.numbers(scene.token("read", tenant=tenant), "?tenant=acme" if tenant == "*" else "")
+        assert shared <= {name for name, _ in seen}
+
+
 @pytest.mark.parametrize(("scope", "wanted"), [("enqueue", 403), ("agent", 403), ("operate", 200)])
 async def test_it_needs_a_token_that_may_read(scene: Scene, scope: str, wanted: int) -> None:
     headers = scene.token(scope)

@@ -12,6 +12,7 @@ import pytest
 from tests.client.conftest import take
 from tests.http.conftest import Api
 from tests.unit.makers import worker_of
+from workbell.claims.claiming import Claimant, FairClaims
 from workbell.errors import InvalidOption
 from workbell.handlers.files import Storage
 from workbell.http.schemas.base import ListPage
@@ -61,13 +62,53 @@ async def test_workers_and_whose_runs_are_seen(api: Api) -> None:
     for client in (api.a, api.bell):
         client.enqueue("send", {"to": "x"})
     assert len(take(api.bell)) == 2
-    told = await api.reader.ask("GET", "/workers")
+    told = await api.root.ask("GET", "/workers?tenant=a")
     WorkerList.model_validate(told)
     [first, second] = told["items"]
     assert (first["busy"], [run["tenant"] for run in first["runs"]], first["alive"]) == (2, ["a"], True)
     assert (second["busy"], second["alive"], second["queues"]) == (0, False, ["a"])
-    seen = (await api.stranger.ask("GET", "/workers"))["items"][0]
-    assert (seen["busy"], seen["runs"]) == (2, [])
+    mine = await api.caller("read", tenant="default").ask("GET", "/workers")
+    assert [(one["id"], one["host"], one["busy"]) for one in mine["items"]] == [("w1", "h", 2), ("w2", "h", 0)]
+
+
+async def test_a_tenant_sees_of_workers_what_concerns_its_runs(api: Api) -> None:
+    store, now = api.bell.store, api.bell.store.clock.now()
+    worker = Worker(
+        id="secret-host/4711/incarnation",
+        host="secret-host",
+        pid=4711,
+        incarnation="incarnation",
+        version="9.9",
+        queues=None,
+        jobs=("send", "of-others"),
+        concurrency=4,
+        started_at=now,
+        seen_at=now,
+    )
+    store.workers.put(worker)
+    mine = api.a.enqueue("send", {"to": "x"})
+    api.bell.for_tenant("b").enqueue("send", {"to": "y"})
+    claimant = Claimant(worker.id, timedelta(seconds=30), lambda lane: True)
+    assert len(FairClaims(store).claim(claimant, 10, now)) == 2
+    answer = await api.reader.send("GET", "/workers")
+    WorkerList.model_validate(answer.json())
+    [seen] = answer.json()["items"]
+    assert (seen["alive"], seen["busy"], [run["id"] for run in seen["runs"]]) == (True, 1, [mine.id])
+    assert (seen["jobs"], seen["queues"], seen["concurrency"]) == (["send"], None, 4)
+    attempts = await api.reader.send("GET", f"/runs/{mine.id}/attempts")
+    reason = await api.reader.send("GET", f"/runs/{mine.id}/why")
+    assert seen["id"] in attempts.text
+    assert seen["id"] in reason.text
+    for text in (answer.text, attempts.text, reason.text):
+        for fact in ("secret-host", "4711", "incarnation/", "9.9", "of-others"):
+            assert fact not in text
+    whole = (await api.root.ask("GET", f"/runs/{mine.id}/attempts?tenant=a"))["items"]
+    assert [one["worker"] for one in whole] == [worker.id]
+    store.workers.drain(worker.id, now)
+    api.a.jobs.put("send-a", handler="send")
+    shown = await api.reader.send("GET", "/jobs/send-a")
+    assert shown.json()["unserved"] is not None
+    assert "secret-host" not in shown.text
 
 
 async def test_a_worker_is_drained_and_resumed(api: Api) -> None:

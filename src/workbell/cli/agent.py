@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import json_option
 from workbell.errors import MissingPackage, SettingsError
 from workbell.handlers.registry import Registry
@@ -111,7 +111,7 @@ def pair(
         print_json({"name": called, "config": str(path), "token_file": str(agent_folder.token_file)})
     else:
         token_file = os.path.relpath(agent_folder.token_file)
-        click.echo(f"Paired as {called}. The token is in {token_file}; say in {path} what may be run here.")
+        echo(f"Paired as {called}. The token is in {token_file}; say in {path} what may be run here.")
 
 
 def _asked_for() -> str:

@@ -11,7 +11,7 @@ import msgspec
 from workbell.access.audit import PAGE
 from workbell.access.describe import describe_entry
 from workbell.cli.bell import opened_store
-from workbell.cli.output import make_console, one_line, print_json
+from workbell.cli.output import echo, make_console, one_line, print_json
 from workbell.cli.project import json_option, limit_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.tokens.every import every_tenant_option, whose
@@ -37,13 +37,13 @@ def audit(
     if as_json:
         print_json([describe_entry(entry) for entry in found])
     elif not found and before:
-        click.echo("There are no older audit entries.")
+        echo("There are no older audit entries.")
     elif not found:
         say_empty(bell.settings.url, "There are no audit entries yet.")
     else:
         _show(found, now, of_all)
         if len(found) == limit:
-            click.echo(f"Older ones: --before {found[-1].id}", err=True)
+            echo(f"Older ones: --before {found[-1].id}", err=True)
 
 
 def _show(found: Sequence[AuditEntry], now: datetime, of_all: bool) -> None:

@@ -7,11 +7,11 @@ from contextlib import contextmanager, nullcontext
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-import click
 import msgspec
 
 from workbell.app import Workbell
 from workbell.boot.recipe import Recipe, make, other_store
+from workbell.cli.output import echo
 from workbell.cli.project import Project, missing_file, store_url
 from workbell.errors import ScheduleNotFound
 from workbell.job_files import FileProblem, JobFile, JobFiles
@@ -41,7 +41,7 @@ def opened_here(project: Project, url: str | None, *, create: bool) -> Iterator[
     with load_bell(project, url) as bell:
         differs = other_store(bell)
         if differs is not None:
-            click.echo(f"workbell: {differs}.", err=True)
+            echo(f"workbell: {differs}.", err=True)
         settings = project.settings
         found = JobFiles(project.folder, settings.jobs, settings.timezone, settings.webhook_allow)
         change = found.reload()

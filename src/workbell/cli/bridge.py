@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import json_option
 
 
@@ -24,7 +24,7 @@ def write(folder: Path, as_json: bool) -> None:
     if as_json:
         print_json({"folder": str(folder), "written": written})
         return
-    click.echo(f"{folder}: wrote {', '.join(written)}.")
+    echo(f"{folder}: wrote {', '.join(written)}.")
     if CONFIG not in written:
-        click.echo(f"{CONFIG} was there and is left as it is.")
-    click.echo(f"{folder / 'README.md'} says how to deploy it.")
+        echo(f"{CONFIG} was there and is left as it is.")
+    echo(f"{folder / 'README.md'} says how to deploy it.")

@@ -10,7 +10,7 @@ import click
 
 from workbell.app import Workbell
 from workbell.boot.load_app import load_app
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import Project, app_option, json_option, open_project, store_file
 from workbell.errors import InvalidUrl, SettingsError, StoreError, WorkbellError
 from workbell.handlers.app_database import check_database
@@ -36,7 +36,7 @@ def check(context: click.Context, app: str | None, as_json: bool) -> None:
         print_json({"files": checked.files, "problems": [problem._asdict() for problem in problems]})
     else:
         for problem in problems:
-            click.echo(problem)
+            echo(problem)
         _sum_up(checked.files, problems)
     if problems:
         context.exit(1)
@@ -109,11 +109,11 @@ def _sum_up(files: int, problems: list[FileProblem]) -> None:
     """On stderr if there are problems, so that what is on stdout is the list and nothing else."""
     if problems:
         broken = len({problem.path for problem in problems})
-        click.echo(f"{_count(len(problems), 'problem')} in {_count(broken, 'file')}.", err=True)
+        echo(f"{_count(len(problems), 'problem')} in {_count(broken, 'file')}.", err=True)
     elif files:
-        click.echo(f"{_count(files, 'job file')} {'is' if files == 1 else 'are'} in order.")
+        echo(f"{_count(files, 'job file')} {'is' if files == 1 else 'are'} in order.")
     else:
-        click.echo("There are no job files here; `workbell init` writes a first one.")
+        echo("There are no job files here; `workbell init` writes a first one.")
 
 
 def _count(number: int, what: str) -> str:

@@ -10,7 +10,7 @@ from datetime import timedelta
 import click
 
 from workbell.cli.bell import load_bell
-from workbell.cli.output import make_console, make_table, print_json, printable
+from workbell.cli.output import echo, make_console, make_table, print_json, printable
 from workbell.cli.project import app_option, json_option, open_round, url_option
 from workbell.cli.values import SPAN
 from workbell.engine.consume_round import ConsumeRound
@@ -57,7 +57,7 @@ async def _until_signal(work: ConsumeRound) -> Consumed:
 
 def _print(done: Consumed) -> None:
     if not done.results:
-        click.echo("No run was waiting that may start here.")
+        echo("No run was waiting that may start here.")
         return
     table = make_table("run", "answer", "status", "why", whole=("run",))
     for one in done.results:

@@ -22,7 +22,7 @@ from workbell.cli.app_reload import MARK, AppReload, hold_signals
 from workbell.cli.bell import load_bell
 from workbell.cli.header import show_header
 from workbell.cli.init import make_project, report
-from workbell.cli.output import make_console, span
+from workbell.cli.output import echo, make_console, span
 from workbell.cli.project import NOTHING, Project, app_option, is_empty, open_project, url_option
 from workbell.cli.reload_lines import AlreadyPrinted, ReloadLines
 from workbell.cli.run_lines import RunLines
@@ -134,7 +134,7 @@ def offer_init() -> None:
     if not click.confirm(f"{NOTHING}. Make a project here, with a first job?", default=True):
         raise SettingsError(f"{NOTHING}.")
     report(Path(), make_project(Path()))
-    click.echo()
+    echo()
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from workbell.cli.bell import load_bell
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import app_option, json_option, open_round, url_option
 from workbell.engine.one_shot import LIMIT, MOST
 
@@ -30,4 +30,4 @@ def dispatch(limit: int, app: str | None, url: str | None, as_json: bool) -> Non
         print_json(done)
         return
     told = ", ".join(f"{count} {word.replace('_', ' ')}" for word, count in done.items() if count)
-    click.echo(told or "Nothing was due.")
+    echo(told or "Nothing was due.")

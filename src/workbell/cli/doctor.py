@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from workbell.cli.findings import DoctorReport, examine
-from workbell.cli.output import LEVELS, can_draw, make_console, make_table, print_json, printable
+from workbell.cli.output import LEVELS, can_draw, make_console, make_table, print_json
 from workbell.cli.project import json_option, open_project, store_options, store_url
 from workbell.doctor.finding import Finding
 from workbell.doctor.project import project_findings
@@ -50,7 +50,7 @@ def _show(url: str, report: DoctorReport) -> None:
     symbols = can_draw(console)
     for finding in report.findings:
         symbol, plain, style = LEVELS[finding.level]
-        table.add_row(Text(symbol if symbols else plain, style), Text(finding.what), Text(printable(finding.text)))
+        table.add_row(Text(symbol if symbols else plain, style), Text(finding.what), Text(finding.text))
     console.print(table)
     risks = sum(finding.level == "risk" for finding in report.findings)
     notes = sum(finding.level == "note" for finding in report.findings)

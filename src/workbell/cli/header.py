@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from workbell.app import Workbell
-from workbell.cli.output import can_draw, one_line, print_facts, print_lines, printable
+from workbell.cli.output import can_draw, one_line, print_facts, print_lines
 from workbell.cli.project import Project
 from workbell.cli.words import due_in, in_words
 from workbell.model.schedule import Schedule
@@ -49,7 +49,7 @@ def _show_problems(console: Console, bell: Workbell) -> None:
     mark = "  ✗ " if can_draw(console) else "  x "
     if bell.engine.problems:
         style = "bold red"
-        lines = [(Text(mark, style), Text(printable(str(problem)), style)) for problem in bell.engine.problems]
+        lines = [(Text(mark, style), Text(str(problem), style)) for problem in bell.engine.problems]
         print_lines(console, lines)
 
 

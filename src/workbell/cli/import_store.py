@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from workbell.cli.output import make_console, make_progress, make_table, one_line, print_json
+from workbell.cli.output import echo, make_console, make_progress, make_table, one_line, print_json
 from workbell.cli.project import json_option, missing_file, open_project, opened, tenant_option
 from workbell.doctor.tables import tables_of
 from workbell.errors import InvalidOption, StoreError
@@ -95,8 +95,8 @@ def _show(source: str, target_url: str, report: ImportReport, *, dry: bool) -> N
 def _show_remarks(title: str, remarks: Sequence[Remark]) -> None:
     if not remarks:
         return
-    click.echo(f"\n{title}")
+    echo(f"\n{title}")
     for kind, row_id, text in remarks[:SHOWN]:
-        click.echo(f"  {kind}: {one_line(row_id)}: {one_line(text)}")
+        echo(f"  {kind}: {one_line(row_id)}: {one_line(text)}")
     if len(remarks) > SHOWN:
-        click.echo(f"  … and {len(remarks) - SHOWN:,} more; --json lists all")
+        echo(f"  … and {len(remarks) - SHOWN:,} more; --json lists all")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import click
 
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import json_option
 from workbell.cli.starter import FILES
 from workbell.errors import WorkbellError
@@ -29,10 +29,10 @@ def init(folder: Path, as_json: bool) -> None:
         print_json({"folder": str(folder), "written": made.written, "kept": made.existing})
         return
     report(folder, made)
-    click.echo("Now run it:\n")
+    echo("Now run it:\n")
     if folder.resolve() != Path.cwd():
-        click.echo(f"  cd {folder}")
-    click.echo("  workbell dev")
+        echo(f"  cd {folder}")
+    echo("  workbell dev")
 
 
 def make_project(folder: Path) -> ProjectFiles:
@@ -69,6 +69,6 @@ def _write_new(file: Path, text: str) -> bool:
 def report(folder: Path, made: ProjectFiles) -> None:
     """Print which files were written."""
     if made.written:
-        click.echo(f"Written in {folder if folder != Path() else 'this folder'}: {', '.join(made.written)}.")
+        echo(f"Written in {folder if folder != Path() else 'this folder'}: {', '.join(made.written)}.")
     if made.existing:
-        click.echo(f"There already, and left as it is: {', '.join(made.existing)}.")
+        echo(f"There already, and left as it is: {', '.join(made.existing)}.")

@@ -100,6 +100,6 @@ def _run() -> int:
 
 def _complain(message: str) -> None:
     """One line on stderr, whatever the message contains: it may quote what somebody stored."""
-    from workbell.cli.output import printable
+    from workbell.cli.output import echo
 
-    click.echo(f"workbell: {printable(' '.join(message.split()))}", err=True)
+    echo(f"workbell: {' '.join(message.split())}", err=True)

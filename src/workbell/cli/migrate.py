@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import json_option, open_project, opened, store_options, store_url
 from workbell.cli.schema import engine_of
 from workbell.doctor.tables import tables_of
@@ -26,7 +26,7 @@ def migrate(url: str | None, as_json: bool, dump_sql: bool, engine: str | None) 
         raise click.UsageError("--engine goes with --dump-sql; what is migrated is the store that the URL names.")
     project = open_project(url=url)
     if dump_sql:
-        click.echo(dump(engine or engine_of(store_url(project))), nl=False)
+        echo(dump(engine or engine_of(store_url(project))), nl=False)
         return
     chosen = store_url(project)
     with opened(chosen) as store:
@@ -37,6 +37,6 @@ def migrate(url: str | None, as_json: bool, dump_sql: bool, engine: str | None) 
     if as_json:
         print_json({"store": safe_url(chosen), "schema_version": version, "applied": done})
     elif done:
-        click.echo(f"{safe_url(chosen)}: applied {', '.join(done)}; the schema is version {version} now.")
+        echo(f"{safe_url(chosen)}: applied {', '.join(done)}; the schema is version {version} now.")
     else:
-        click.echo(f"{safe_url(chosen)}: nothing to do; the schema is version {version}.")
+        echo(f"{safe_url(chosen)}: nothing to do; the schema is version {version}.")

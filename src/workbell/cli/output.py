@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TextIO
@@ -22,13 +23,13 @@ LEVELS = {"ok": ("✓", "+", "green"), "note": ("•", "-", "yellow"), "risk": (
 
 def make_console(stream: TextIO | None = None) -> Console:
     """Colours on a terminal that has them, unless NO_COLOR is set; into a pipe, plain text of any width."""
-    from rich.console import Console
+    from workbell.cli.clean_console import CleanConsole
 
     out = stream or sys.stdout
     reconfigure = getattr(out, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="replace")  # a result in a language that the terminal cannot show is no error
-    return Console(file=out, highlight=False, soft_wrap=not out.isatty(), width=None if out.isatty() else 200)
+    return CleanConsole(file=out, highlight=False, soft_wrap=not out.isatty(), width=None if out.isatty() else 200)
 
 
 def can_draw(console: Console) -> bool:
@@ -79,10 +80,11 @@ def print_lines(console: Console, lines: Sequence[tuple[Text, Text]]) -> None:
 
 def make_progress() -> Progress:
     """A progress bar on stderr; on anything but a terminal it shows nothing."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    console = Console(file=sys.stderr)
+    from workbell.cli.clean_console import CleanConsole
+
+    console = CleanConsole(file=sys.stderr)
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -94,12 +96,36 @@ def make_progress() -> Progress:
     )
 
 
+def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print a text, which may have parts that users chose: nothing of it steers the terminal."""
+    click.echo(printable(str(text)), err=err, nl=nl)
+
+
 def print_json(value: Any) -> None:
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    _echo_json(msgspec.json.format(msgspec.json.encode(value), indent=2))
+
+
+def print_json_line(value: Any) -> None:
+    """Print a value as JSON on one line, of which more may follow."""
+    _echo_json(msgspec.json.encode(value))
+
+
+def _echo_json(text: bytes) -> None:
+    """JSON means the same with escapes; the encoder leaves control characters beyond ASCII (C1) as they are."""
+    letters = text.decode()
+    if not letters.isprintable():
+        letters = "".join(one if one.isprintable() or one == "\n" else _escaped(one) for one in letters)
+    click.echo(letters.encode())  # JSON is UTF-8, whatever the terminal speaks
+
+
+def _escaped(letter: str) -> str:
+    return f"\\u{ord(letter):04x}" if ord(letter) < 0x10000 else json.dumps(letter)[1:-1]
 
 
 def printable(text: str) -> str:
     """A text without control characters, but for the ends of its lines."""
+    if text.isprintable():
+        return text
     return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from workbell.cli.output import echo
 from workbell.errors import SettingsError
 from workbell.handlers.app_database import file_of
 from workbell.logs import set_up
@@ -130,7 +131,7 @@ def _names_url() -> bool:
 def say_empty(url: str, text: str) -> None:
     """Say that there is nothing, and where: it may be another store than was meant."""
     state = "which is not there yet" if missing_file(url) is not None else "which has none"
-    click.echo(f"{text}\nThe store is {safe_url(url)}, {state}; --url or --app names another.")
+    echo(f"{text}\nThe store is {safe_url(url)}, {state}; --url or --app names another.")
 
 
 @contextmanager

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from workbell.cli.output import echo
+
 
 class Renamed(click.Option):
     """An option with one old word: `click.option("--input", cls=Renamed, old="--data")`.
@@ -43,5 +45,5 @@ class Renamed(click.Option):
             except ValueError:
                 return given
             old, new = f"{old} {given}", f"{new} {value}"
-        click.echo(f"workbell: {old} is now {new}; the next release no longer takes the old word.", err=True)
+        echo(f"workbell: {old} is now {new}; the next release no longer takes the old word.", err=True)
         return value

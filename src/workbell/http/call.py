@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import HTTPConnection, Request
 
 from workbell.client.local import LocalClient
+from workbell.http.open_limits import HeldBy
 from workbell.model.access import Access
 
 if TYPE_CHECKING:
@@ -27,6 +28,16 @@ class ApiCall:
         self.tenant = tenant
         self.client = client
         self.subject = ""  # what was made, for the audit log; else it is what the path names
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether the caller may act for the tenant of the program, and so see what concerns all tenants."""
+        return self.access.may_act_for(self.service.client.tenant)
+
+    @property
+    def who(self) -> HeldBy:
+        """The caller, as what it holds open is counted."""
+        return HeldBy.caller(self.tenant, self.access)
 
     @property
     def address(self) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 from workbell.client.local import LocalClient
 from workbell.handlers.input_schema import schema_with_template
 from workbell.http.etags import etag_of
+from workbell.http.worker_facts import without_ids
 from workbell.job_files.job_folder import JobFolder
 from workbell.model.alert import shown_url
 from workbell.model.capability import unserved
@@ -28,14 +29,14 @@ def jobs_of(client: LocalClient, engine: JobFolder, own: str) -> Sequence[dict[s
     paused = {pause.job for pause in client.pauses() if pause.queue is None}
     files = {job.name: job for job in engine.list()} if client.tenant == own else {}
     workers = client.store.workers.list() if any(job.is_definition for job in known.values()) else ()
-    return [_shown(client, known[name], paused, files.get(name), workers) for name in sorted(known)]
+    return [_shown(client, known[name], paused, files.get(name), workers, own) for name in sorted(known)]
 
 
 def job_shown(client: LocalClient, engine: JobFolder, own: str, job: Job) -> dict[str, Any]:
     """One job, just read or written."""
     paused = {pause.job for pause in client.pauses() if pause.queue is None}
     files = {one.name: one for one in engine.list()} if client.tenant == own else {}
-    return _shown(client, job, paused, files.get(job.name), client.store.workers.list())
+    return _shown(client, job, paused, files.get(job.name), client.store.workers.list(), own)
 
 
 def job_etag(shown: dict[str, Any]) -> str:
@@ -44,10 +45,13 @@ def job_etag(shown: dict[str, Any]) -> str:
 
 
 def _shown(
-    client: LocalClient, job: Job, paused: set[str | None], declared: Any, workers: Sequence[Worker]
+    client: LocalClient, job: Job, paused: set[str | None], declared: Any, workers: Sequence[Worker], own: str
 ) -> dict[str, Any]:
     function = client.registry.find(job.handler if job.is_definition else job.name)
     now = client.store.clock.now()
+    nobody = unserved(workers, job.queue, job.name, now, job) if job.is_definition else None
+    if nobody is not None and client.tenant != own:
+        nobody = without_ids(nobody, (worker.id for worker in workers))
     return {
         "id": job.id or None,
         "name": job.name,
@@ -57,7 +61,7 @@ def _shown(
         "version": job.version,
         "handler": job.handler,
         "payload": decode(job.payload_template) if job.is_definition else None,
-        "unserved": unserved(workers, job.queue, job.name, now, job) if job.is_definition else None,
+        "unserved": nobody,
         "created_at": job.created_at if job.id else None,
         "updated_at": job.updated_at if job.id else None,
         "file_path": None if declared is None else declared.file_path,

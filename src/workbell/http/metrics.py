@@ -17,6 +17,7 @@ from workbell.http.exposition import Family, Labels, Sample, histogram, written
 from workbell.http.request_counts import RequestCounts
 from workbell.model.job import DELIVERY
 from workbell.model.tally import BUCKETS, Tally
+from workbell.model.worker import Worker
 from workbell.stores.port import Counts, Store
 from workbell.version import __version__
 
@@ -25,10 +26,14 @@ MOST_CACHED = 100  # pages, of as many tenants
 
 
 class MetricsScope(NamedTuple):
-    """Tenant of the metrics; none for all of them, with a tenant label or without."""
+    """Tenant of the metrics; none for all of them, with a tenant label or without.
+
+    `shared` is what all tenants share: slots of workers, requests, sockets, and the version.
+    """
 
     tenant: str | None = None
     by_tenant: bool = False
+    shared: bool = True
 
 
 class Metrics:
@@ -47,7 +52,8 @@ class Metrics:
             made_at, text = self._pages.get(view, (-FRESH, ""))
             if clock.monotonic() - made_at >= FRESH:
                 stored = await self._client.runtime.hop(read_families, self._client.store, view)
-                text = written([*stored, *_of_server(self._measured, self._sockets())])
+                server = _of_server(self._measured, self._sockets()) if view.shared else []
+                text = written([*stored, *server])
                 if len(self._pages) >= MOST_CACHED:
                     self._pages.clear()
                 self._pages[view] = (clock.monotonic(), text)
@@ -64,7 +70,7 @@ def read_families(store: Store, view: MetricsScope) -> list[Family]:
     return [
         *_of_runs(totals, view),
         *_of_queues(counts, totals, view, now),
-        *_of_workers(store, every, now),
+        *_of_workers(store, every if view.shared else None, now),
         Family("workbell_agents", "gauge", "Agents that were seen lately.", [Sample({}, agents)]),
     ]
 
@@ -143,20 +149,25 @@ def _of_queues(counts: Sequence[Counts], totals: Iterable[Tally], view: MetricsS
     ]
 
 
-def _of_workers(store: Store, every: Iterable[Counts], now: datetime) -> list[Family]:
+def _of_workers(store: Store, every: Iterable[Counts] | None, now: datetime) -> list[Family]:
+    """Workers and the scheduler; slots only with the counts of all tenants, because free ones tell what others do."""
     alive = [worker for worker in store.workers.list() if worker.is_alive(now)]
-    slots = sum(worker.concurrency for worker in alive)
-    busy = sum(one.running for one in every if one.lane.target is None)
     next_check = store.schedules.next_check()
     lag = 0.0 if next_check is None else max((now - next_check).total_seconds(), 0.0)
+    return [
+        Family("workbell_workers", "gauge", "Workers that were seen lately.", [Sample({}, len(alive))]),
+        *([] if every is None else [_slots(store, alive, every)]),
+        Family("workbell_schedule_lag_seconds", "gauge", "How late the scheduler is.", [Sample({}, lag)]),
+    ]
+
+
+def _slots(store: Store, alive: Sequence[Worker], every: Iterable[Counts]) -> Family:
+    slots = sum(worker.concurrency for worker in alive)
+    busy = sum(one.running for one in every if one.lane.target is None)
     drained = [worker for worker in alive if worker.drained_at is not None]
     unused = sum(max(worker.concurrency - len(store.runs.held_by(worker.id)), 0) for worker in drained)
     states = [Sample({"state": "busy"}, busy), Sample({"state": "free"}, max(slots - busy - unused, 0))]
-    return [
-        Family("workbell_workers", "gauge", "Workers that were seen lately.", [Sample({}, len(alive))]),
-        Family("workbell_worker_slots", "gauge", "How many runs they work on, and could besides.", states),
-        Family("workbell_schedule_lag_seconds", "gauge", "How late the scheduler is.", [Sample({}, lag)]),
-    ]
+    return Family("workbell_worker_slots", "gauge", "How many runs they work on, and could besides.", states)
 
 
 def _of_server(measured: RequestCounts, sockets: int) -> list[Family]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from workbell.http.open_limits import HeldBy
+
 MOST = 10_000  # buckets in memory
 
 
@@ -29,3 +33,22 @@ class Buckets:
         full = [name for name, (left, at) in self._levels.items() if left + (now - at) * self._rate >= self._burst]
         for name in full or list(self._levels)[: MOST // 2]:
             del self._levels[name]
+
+
+class Rate(NamedTuple):
+    """So many a second, and so many at once."""
+
+    a_second: float
+    at_once: float
+
+
+class CallerRates:
+    """A rate for each caller, and one for each tenant with all its callers."""
+
+    def __init__(self, of_caller: Rate, of_tenant: Rate) -> None:
+        self._of_callers = Buckets(*of_caller)
+        self._of_tenants = Buckets(*of_tenant)
+
+    def take(self, who: HeldBy, now: float) -> float:
+        """0, or seconds until this caller may."""
+        return self._of_callers.take(repr(who), now) or self._of_tenants.take(who.tenant, now)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager
 
 import msgspec
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from workbell.http.access_watch import OpenAccess
 from workbell.http.answers import encode
@@ -55,6 +58,21 @@ async def _parts(call: ApiCall, run: Run, opened: OpenAccess) -> AsyncIterator[b
             yield b": still here\n\n"
             quiet = 0.0
         run = await client.aget(run.id)
+
+
+class StreamOfRun(StreamingResponse):
+    """The response of a stream, counted (`held`) from the request until its last byte, or until the client leaves."""
+
+    def __init__(self, lines: AsyncIterator[bytes], held: AbstractContextManager[None]) -> None:
+        super().__init__(lines, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+        held.__enter__()
+        self._held = held
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._held.__exit__(None, None, None)
 
 
 def _event(name: str, data: bytes) -> bytes:

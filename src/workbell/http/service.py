@@ -13,16 +13,19 @@ from workbell.client.local import LocalClient
 from workbell.engine.one_shot import OneShot
 from workbell.errors import Forbidden, InvalidOption, NotFound, TooMany, Unauthorized
 from workbell.http.access_watch import AccessWatch, AuthHook, ask_hook
+from workbell.http.cached_answers import CachedPages, Readiness
 from workbell.http.call import KNOWN, ApiCall
 from workbell.http.doctor_checks import Doctor
 from workbell.http.enqueueing import Enqueueing
 from workbell.http.hints import HintListener
 from workbell.http.metrics import Metrics
+from workbell.http.open_limits import OpenCounts
 from workbell.http.origins import allowed_hosts, host_is_allowed, origin_is_allowed
 from workbell.http.rate_limits import Buckets
 from workbell.http.request_counts import RequestCounts
 from workbell.http.session_cookie import SessionCookie
 from workbell.http.sockets.hub import Hub
+from workbell.http.sockets.tickets import TicketRates
 from workbell.http.tally_chart import TallyChart
 from workbell.job_files.job_folder import JobFolder
 from workbell.model.access import EVERY_TENANT, Access, Scope, TokenKind, access_of
@@ -77,6 +80,7 @@ class Service:
         self._begin()
         self.metrics = Metrics(client, self.measured, lambda: len(self.hub))
         self._clients = {client.tenant: client}
+        self.ticket_rates = TicketRates()
         self._failures = Buckets(FAILURES, 5 * FAILURES)
         self._rates = Buckets(settings.http_rate, max(settings.http_rate, 1)) if settings.http_rate else None
 
@@ -88,6 +92,9 @@ class Service:
             self.client.store, self.client.runtime.hop, self.hint_listener.listen, self.stopping
         )
         self.access_watch = AccessWatch(self.client, self.auth)
+        self.pages = CachedPages(self.client)
+        self.readiness = Readiness(self.client)
+        self.opened = OpenCounts()
         self.hub = Hub(self)
         self.tally_chart = TallyChart()
         self.doctor = Doctor()

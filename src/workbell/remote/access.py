@@ -15,7 +15,7 @@ from workbell.model.users import UserId
 from workbell.remote import service_words as words
 from workbell.remote.call import Plan, RemoteCall, delete, get, path, post
 from workbell.remote.options import body
-from workbell.remote.readers import every
+from workbell.remote.readers import every, up_to
 from workbell.remote.transport import ServiceTransport
 
 if TYPE_CHECKING:
@@ -129,12 +129,12 @@ class RemoteAudit:
 
     def list(self, *, before: str | None = None, limit: int = 100, tenant: str | None = None) -> Sequence[AuditEntry]:
         """Entries, newest first: of this tenant, of the one that is named, or with `"*"` of all."""
-        return self._transport.send(_audit(before, limit, tenant))
+        return self._transport.follow(_audit(before, limit, tenant))
 
     async def alist(
         self, *, before: str | None = None, limit: int = 100, tenant: str | None = None
     ) -> Sequence[AuditEntry]:
-        return await self._transport.asend(_audit(before, limit, tenant))
+        return await self._transport.afollow(_audit(before, limit, tenant))
 
 
 def _whose(tenant: str | None) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def _tenants() -> Plan[list[Tenant]]:
     return every(path("tenants"), words.read_tenants)
 
 
-def _audit(before: str | None, limit: int, tenant: str | None) -> RemoteCall[list[AuditEntry]]:
+def _audit(before: str | None, limit: int, tenant: str | None) -> Plan[list[AuditEntry]]:
     all_of_them = True if tenant == EVERY_TENANT else None
-    where = path("audit")
-    return get(where, words.read_audit, every_tenant=all_of_them, before=before, limit=limit, **_whose(tenant))
+    query = {"every_tenant": all_of_them, **_whose(tenant)}
+    return up_to(limit, path("audit"), words.read_audit, start=before, **query)

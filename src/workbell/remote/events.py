@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 from workbell.model.event import Event
 from workbell.model.event_subscribers import EventSubscriber, Matched
 from workbell.remote import readers, words
-from workbell.remote.call import RemoteCall, get, path
+from workbell.remote.call import Plan, RemoteCall, get, path
 from workbell.remote.tail import RemoteTail
 from workbell.remote.transport import ServiceTransport
 
@@ -34,7 +34,7 @@ class RemoteEvents:
 
     def list(self, *, type: str | None = None, before: str | None = None, limit: int = 100) -> list[Event]:  # noqa: A002
         """Events, newest first, of a type or a pattern; `before` is the id of the last one of the page before."""
-        return self._transport.send(_list(type, before, limit))
+        return self._transport.follow(_list(type, before, limit))
 
     async def alist(
         self,
@@ -43,7 +43,7 @@ class RemoteEvents:
         before: str | None = None,
         limit: int = 100,
     ) -> Sequence[Event]:
-        return await self._transport.asend(_list(type, before, limit))
+        return await self._transport.afollow(_list(type, before, limit))
 
     def matches(self, event_id: str, *, after: str | None = None, limit: int = PAGE) -> Sequence[Matched]:
         """Matches of an event and their outcomes; `after` is the `subscriber` of the last one of a page.
@@ -80,8 +80,8 @@ def _get(event_id: str) -> RemoteCall[Event]:
     return get(path("events", event_id), words.read_event)
 
 
-def _list(type: str | None, before: str | None, limit: int) -> RemoteCall[list[Event]]:  # noqa: A002
-    return get(path("events"), words.read_events, type=type, before=before, limit=limit)
+def _list(type: str | None, before: str | None, limit: int) -> Plan[list[Event]]:  # noqa: A002
+    return readers.up_to(limit, path("events"), words.read_events, start=before, type=type)
 
 
 def _matches(event_id: str, after: str | None, limit: int) -> RemoteCall[list[Matched]]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from workbell.model.execution import Execution, Invocation
 from workbell.remote import readers
-from workbell.remote.call import RemoteCall, get, path
+from workbell.remote.call import Plan, RemoteCall, get, path
 from workbell.remote.transport import ServiceTransport
 
-_read_one, _read_many = readers.plain(Execution), readers.plain_items(Execution)
+_read_one, _read_many = readers.plain(Execution), readers.plain_page(Execution)
 _read_invocations = readers.plain_items(Invocation)
 
 
@@ -29,7 +29,7 @@ class RemoteExecuting:
 
         `before` is the id of the last one of the page before; `status` is pending, running, completed or failed.
         """
-        return self.transport.send(_executions(trigger, event, status, before, limit))
+        return self.transport.follow(_executions(trigger, event, status, before, limit))
 
     async def aexecutions(
         self,
@@ -40,7 +40,7 @@ class RemoteExecuting:
         before: str | None = None,
         limit: int = 100,
     ) -> list[Execution]:
-        return await self.transport.asend(_executions(trigger, event, status, before, limit))
+        return await self.transport.afollow(_executions(trigger, event, status, before, limit))
 
     def execution(self, execution_id: str) -> Execution:
         """An execution by its id, which is that of its run."""
@@ -59,8 +59,9 @@ class RemoteExecuting:
 
 def _executions(
     trigger: str | None, event: str | None, status: str | None, before: str | None, limit: int
-) -> RemoteCall[list[Execution]]:
-    return get(path("executions"), _read_many, trigger=trigger, event=event, status=status, before=before, limit=limit)
+) -> Plan[list[Execution]]:
+    where = path("executions")
+    return readers.up_to(limit, where, _read_many, start=before, trigger=trigger, event=event, status=status)
 
 
 def _execution(execution_id: str) -> RemoteCall[Execution]:

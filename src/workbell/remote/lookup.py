@@ -5,12 +5,12 @@ from __future__ import annotations
 from workbell.model.log_line import LogLine
 from workbell.model.run import Attempt, Run
 from workbell.remote import readers, words
-from workbell.remote.call import RemoteCall, get, path
+from workbell.remote.call import Plan, RemoteCall, get, path
 from workbell.remote.listing import RemoteFinding
 
 LINES = 1000
 
-_read_logs = readers.plain_items(LogLine)
+_read_logs = readers.plain_page(LogLine)
 _read_why = readers.plain(words.WhyWords)
 
 
@@ -33,10 +33,10 @@ class RemoteReading(RemoteFinding):
 
     def logs(self, run_id: str, *, after: LogLine | None = None, limit: int = LINES) -> list[LogLine]:
         """Log lines of a run's handler (`ctx.logger`), oldest first; `after` is the last line of the page before."""
-        return self.transport.send(_logs(run_id, after, limit))
+        return self.transport.follow(_logs(run_id, after, limit))
 
     async def alogs(self, run_id: str, *, after: LogLine | None = None, limit: int = LINES) -> list[LogLine]:
-        return await self.transport.asend(_logs(run_id, after, limit))
+        return await self.transport.afollow(_logs(run_id, after, limit))
 
     def why(self, run_id: str) -> str:
         """Why a run is not running (or how it ended), in a sentence or two."""
@@ -54,9 +54,9 @@ def _attempts(run_id: str) -> RemoteCall[list[Attempt]]:
     return get(path("runs", run_id, "attempts"), words.read_attempts)
 
 
-def _logs(run_id: str, after: LogLine | None, limit: int) -> RemoteCall[list[LogLine]]:
+def _logs(run_id: str, after: LogLine | None, limit: int) -> Plan[list[LogLine]]:
     cursor = None if after is None else f"{after.attempt}:{after.line}"
-    return get(path("runs", run_id, "logs"), _read_logs, after=cursor, limit=limit)
+    return readers.up_to(limit, path("runs", run_id, "logs"), _read_logs, cursor="after", start=cursor)
 
 
 def _why(run_id: str) -> RemoteCall[words.WhyWords]:

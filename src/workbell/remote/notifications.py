@@ -10,7 +10,7 @@ from workbell.errors import InvalidOption
 from workbell.model.notification import Notification
 from workbell.remote import readers
 from workbell.remote import service_words as words
-from workbell.remote.call import RemoteCall, get, path, post
+from workbell.remote.call import Plan, RemoteCall, path, post
 from workbell.remote.transport import ServiceTransport
 
 
@@ -31,12 +31,12 @@ class RemoteNotifications:
 
     def list(self, *, unread: bool = False, before: str | None = None, limit: int = 100) -> list[Notification]:
         """One's own and everybody's, newest first; `before` is the id of the last one of the page before."""
-        return self._transport.send(_list(unread, before, limit))
+        return self._transport.follow(_list(unread, before, limit))
 
     async def alist(
         self, *, unread: bool = False, before: str | None = None, limit: int = 100
     ) -> Sequence[Notification]:
-        return await self._transport.asend(_list(unread, before, limit))
+        return await self._transport.afollow(_list(unread, before, limit))
 
     def mark_read(self, ids: Sequence[str] | None = None) -> int:
         """Note that these were read, or all that there are; how many of them were unread."""
@@ -46,8 +46,8 @@ class RemoteNotifications:
         return (await self._transport.asend(_mark_read(ids))).read
 
 
-def _list(unread: bool, before: str | None, limit: int) -> RemoteCall[list[Notification]]:
-    return get(path("notifications"), words.read_notifications, unread=unread, before=before, limit=limit)
+def _list(unread: bool, before: str | None, limit: int) -> Plan[list[Notification]]:
+    return readers.up_to(limit, path("notifications"), words.read_notifications, start=before, unread=unread)
 
 
 def _mark_read(ids: Sequence[str] | None) -> RemoteCall[WasRead]:

@@ -69,6 +69,27 @@ def many(kind: type[Words[V]]) -> Callable[[bytes], list[V]]:
     return lambda content: decode(content).items
 
 
+def up_to(
+    limit: int,
+    where: str,
+    read: Callable[[bytes], ReadPage[T]],
+    *,
+    cursor: str = "before",
+    start: Any = None,
+    **query: Any,
+) -> Plan[list[T]]:
+    """So many rows of a list from a cursor on. Pages of long rows are shorter than asked for, and have a `next`."""
+    found: list[T] = []
+    position = start
+    while True:
+        asked: dict[str, Any] = {**query, "limit": limit - len(found), cursor: position}
+        answer: ReadPage[T] = yield get(where, read, **asked)
+        found += answer.items
+        if answer.next is None or len(found) >= limit:
+            return found
+        position = answer.next
+
+
 def every(where: str, read: Callable[[bytes], ReadPage[T]], *, cursor: str = "after", **query: Any) -> Plan[list[T]]:
     """All pages of a list, one after the other."""
     found: list[T] = []

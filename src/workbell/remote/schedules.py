@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from workbell.model.clock import aware
 from workbell.model.schedule import Schedule, Tick
 from workbell.remote import readers, words
-from workbell.remote.call import RemoteCall, delete, get, path, post
+from workbell.remote.call import Plan, RemoteCall, delete, get, path, post
 from workbell.remote.options import body, name_of
 from workbell.remote.transport import ServiceTransport
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PAGE = 1000
 
-_read_ticks = readers.plain_items(Tick)
+_read_ticks = readers.plain_page(Tick)
 _read_times = readers.plain_items(datetime)
 
 
@@ -59,10 +59,10 @@ class RemoteSchedules:
 
     def list(self, *, after: str = "", limit: int = PAGE) -> list[Schedule]:
         """Schedules by name; `after` is the last name of the page before."""
-        return self._transport.send(_list(after, limit))
+        return self._transport.follow(_list(after, limit))
 
     async def alist(self, *, after: str = "", limit: int = PAGE) -> Sequence[Schedule]:
-        return await self._transport.asend(_list(after, limit))
+        return await self._transport.afollow(_list(after, limit))
 
     def preview(self, name: str, n: int = 5, *, after: datetime | None = None) -> Sequence[datetime]:
         """When the next runs will be due, by the rule and the window; in UTC."""
@@ -73,10 +73,10 @@ class RemoteSchedules:
 
     def ticks(self, name: str, *, before: datetime | None = None, limit: int = 100) -> Sequence[Tick]:
         """Outcomes of a schedule's ticks, newest first: fired, skipped (why), coalesced or deferred."""
-        return self._transport.send(_ticks(name, before, limit))
+        return self._transport.follow(_ticks(name, before, limit))
 
     async def aticks(self, name: str, *, before: datetime | None = None, limit: int = 100) -> Sequence[Tick]:
-        return await self._transport.asend(_ticks(name, before, limit))
+        return await self._transport.afollow(_ticks(name, before, limit))
 
     # Steer
 
@@ -116,8 +116,8 @@ def _get(name: str) -> RemoteCall[Schedule]:
     return get(path("schedules", name), words.read_schedule)
 
 
-def _list(after: str, limit: int) -> RemoteCall[list[Schedule]]:
-    return get(path("schedules"), words.read_schedules, after=after or None, limit=limit)
+def _list(after: str, limit: int) -> Plan[list[Schedule]]:
+    return readers.up_to(limit, path("schedules"), words.read_schedules, cursor="after", start=after or None)
 
 
 def _preview(name: str, n: int, after: datetime | None) -> RemoteCall[list[datetime]]:
@@ -125,9 +125,9 @@ def _preview(name: str, n: int, after: datetime | None) -> RemoteCall[list[datet
     return get(path("schedules", name, "preview"), _read_times, n=n, after=since)
 
 
-def _ticks(name: str, before: datetime | None, limit: int) -> RemoteCall[list[Tick]]:
+def _ticks(name: str, before: datetime | None, limit: int) -> Plan[list[Tick]]:
     upto = None if before is None else aware("before", before)
-    return get(path("schedules", name, "ticks"), _read_ticks, before=upto, limit=limit)
+    return readers.up_to(limit, path("schedules", name, "ticks"), _read_ticks, start=upto)
 
 
 def _steer(name: str, verb: str) -> RemoteCall[Schedule]:

@@ -13,7 +13,7 @@ from workbell.model.clock import EPOCH
 from workbell.model.notification import Notification
 from workbell.model.tenant import Tenant
 from workbell.model.users import UserId
-from workbell.remote.readers import many, one, page, plain
+from workbell.remote.readers import one, page, plain
 from workbell.remote.words import NULL, text
 
 UNTOLD = ""  # the hash of a token, which nobody outside needs
@@ -150,6 +150,6 @@ class NotificationWords(msgspec.Struct, frozen=True, kw_only=True):
 read_token, read_tokens = one(TokenWords), page(TokenWords)
 read_made_token, read_pairing = plain(MadeTokenWords), plain(PairingWords)
 read_tenant, read_tenants = one(TenantWords), page(TenantWords)
-read_audit = many(AuditWords)
+read_audit = page(AuditWords)
 read_agent, read_agents = one(AgentWords), page(AgentWords)
-read_notification, read_notifications = one(NotificationWords), many(NotificationWords)
+read_notification, read_notifications = one(NotificationWords), page(NotificationWords)

@@ -25,6 +25,7 @@ OVERLAP = timedelta(days=1)
 _read_endpoint = readers.plain(dict[str, Any])
 _read_endpoints = readers.plain_page(dict[str, Any])
 _read_delivery, _read_deliveries = readers.plain(Delivery), readers.plain_items(Delivery)
+_read_page_of_deliveries = readers.plain_page(Delivery)
 
 
 class RemoteNewEndpoint(NamedTuple):
@@ -143,12 +144,12 @@ class RemoteWebhooks:
         self, endpoint_id: str, *, status: str | None = None, before: str | None = None, limit: int = 100
     ) -> Sequence[Delivery]:
         """Deliveries to an endpoint, newest first; `attempts` says how each try of one went."""
-        return self._transport.send(_deliveries(endpoint_id, status, before, limit))
+        return self._transport.follow(_deliveries(endpoint_id, status, before, limit))
 
     async def adeliveries(
         self, endpoint_id: str, *, status: str | None = None, before: str | None = None, limit: int = 100
     ) -> Sequence[Delivery]:
-        return await self._transport.asend(_deliveries(endpoint_id, status, before, limit))
+        return await self._transport.afollow(_deliveries(endpoint_id, status, before, limit))
 
     def attempts(self, delivery_id: str) -> Sequence[Attempt]:
         """Every try of a delivery; its `result` has `status_code`, `duration_ms` and the beginning of the `answer`."""
@@ -233,8 +234,9 @@ def _health(endpoint_id: str) -> RemoteCall[Health]:
     return get(path("webhooks", endpoint_id), words.read_health)
 
 
-def _deliveries(endpoint_id: str, status: str | None, before: str | None, limit: int) -> RemoteCall[list[Delivery]]:
-    return get(path("webhooks", endpoint_id, "deliveries"), _read_deliveries, status=status, before=before, limit=limit)
+def _deliveries(endpoint_id: str, status: str | None, before: str | None, limit: int) -> Plan[list[Delivery]]:
+    where = path("webhooks", endpoint_id, "deliveries")
+    return readers.up_to(limit, where, _read_page_of_deliveries, start=before, status=status)
 
 
 def _attempts(delivery_id: str) -> RemoteCall[list[Attempt]]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from datetime import datetime
 from functools import lru_cache
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from workbell.errors import JobsError
@@ -37,6 +39,15 @@ class ScheduleRule(NamedTuple):
                 yield at
             last = at
             tick = self.next_wanted(at)  # ticks before it share its run
+
+
+def first_runs(rule: ScheduleRule, after: datetime, number: int, cpu_seconds: float) -> list[datetime]:
+    """When its first runs from here on will be due: so many, or those that were found in time.
+
+    Where hardly a tick is wanted, such as on 29 February or in a narrow window, years are searched for each.
+    """
+    end = time.thread_time() + cpu_seconds
+    return [*islice(takewhile(lambda _due: time.thread_time() < end, rule.runs(after)), number)]
 
 
 def rule_of(schedule: Schedule) -> ScheduleRule:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from itertools import islice
+from math import inf
 from typing import Any, NamedTuple, Unpack, cast
 
 from workbell.errors import EndpointRefused, InvalidOption, JobsError, ScheduleNotFound, StoreError
@@ -22,7 +22,7 @@ from workbell.scheduling import control as steer
 from workbell.scheduling.change import changed, check_changeable
 from workbell.scheduling.declare import ScheduleChanges, ScheduleSettings, TickSettings, check_words, declare
 from workbell.scheduling.find import find_schedule, schedules_named
-from workbell.scheduling.rule import rule_of
+from workbell.scheduling.rule import first_runs, rule_of
 from workbell.stores.measuring import measure_old_time
 from workbell.trust.sealing import Sealer
 
@@ -275,12 +275,16 @@ class Schedules:
 
     def preview(self, name: str, n: int = 5, *, after: datetime | None = None) -> Sequence[datetime]:
         """When the next runs will be due, by the rule and the window; in UTC."""
+        return self.preview_within(name, n, after, inf)
+
+    def preview_within(self, name: str, n: int, after: datetime | None, cpu_seconds: float) -> Sequence[datetime]:
+        """The same in bounded time: those that were found within so many seconds of the CPU."""
         schedule = self.get(name)
         if not 1 <= n <= PAGE:
             raise InvalidOption(f"n: {n} is not from 1 to {PAGE}.")
         since = self._runtime.store.clock.now() if after is None else aware("after", after)
         with _naming(name):
-            return [*islice(rule_of(schedule).runs(since), n)]
+            return first_runs(rule_of(schedule), since, n, cpu_seconds)
 
     apreview = in_thread(preview)
 

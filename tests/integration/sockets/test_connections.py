@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from datetime import timedelta
 from typing import Any
 
@@ -16,6 +17,9 @@ from tests.support.served import Served, served
 from tests.support.waiting import until
 from workbell import Workbell
 from workbell.http import access_watch
+from workbell.http.open_limits import OpenLimit
+from workbell.http.rate_limits import Rate
+from workbell.http.sockets import frame_rates, views
 from workbell.settings import Settings
 
 pytestmark = pytest.mark.anyio
@@ -48,6 +52,18 @@ async def test_a_foreign_page_is_refused_before_it_is_connected(server: Served, 
     status = await handshake(server, ticket, {name: value})
     assert status == 403
     assert await handshake(server, ticket, {}) == 101, "the ticket was used up by one who was not let in"
+
+
+async def test_a_refused_handshake_is_no_error_in_the_log(server: Served, caplog: pytest.LogCaptureFixture) -> None:
+    """A stranger could fill the log with them."""
+    caplog.set_level(logging.DEBUG)
+    ticket = server.ticket(1)
+    for text, headers in (("nonsense", {}), (ticket, {"Origin": "https://evil.example"})):
+        assert await handshake(server, text, headers) == 403
+    lines = [record for record in caplog.records if record.getMessage() == "WebSocket /ws was refused"]
+    assert [(record.levelno, vars(record)["status"]) for record in lines] == [(logging.INFO, 403)] * 2
+    assert max(record.levelno for record in caplog.records) == logging.INFO
+    assert ticket not in caplog.text, "it is good for half a minute"
 
 
 async def test_a_page_of_this_very_server_is_let_in(server: Served) -> None:
@@ -96,14 +112,65 @@ async def test_nobody_may_have_too_many(server: Served, person: int) -> None:
         async with server.open(server.ticket(person)) as talk:
             told = await talk.hear()
             assert (told["type"], told["code"]) == ("error", "TooMany")
-            assert "you have 2 connections" in told["message"]
+            assert "You have 2 connections open" in told["message"]
             await closed_with(talk, 1013)
-        async with server.client(person + 1), server.open(server.ticket(person + 2)) as talk:
-            assert "there are 4 connections" in (await talk.hear())["message"]
-            await closed_with(talk, 1013)
+        async with server.client(person + 1):
+            async with server.open(server.ticket(person + 2)) as talk:
+                assert "Tenant default has 3 connections open" in (await talk.hear())["message"]
+                await closed_with(talk, 1013)
+            async with server.open(server.ticket(person, tenant="third")) as talk:
+                assert "There are 4 connections open" in (await talk.hear())["message"]
+                await closed_with(talk, 1013)
     until(lambda: not len(server.service.hub), "everybody to be gone")
     async with server.client(person), server.client(person):
         pass
+
+
+async def test_one_tenant_does_not_take_the_views_of_another(
+    server: Served, person: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "VIEWS", OpenLimit("different views", 3, 5, 7, "close a page"))
+    async with (
+        server.client(person) as ada,
+        server.client(person) as ada_too,
+        server.client(person + 1) as bob,
+        server.client(person, tenant="other") as other,
+    ):
+        for number, talk in enumerate((ada, ada, ada_too, bob, bob)):
+            await talk.subscribe("runs", f"v{number}", tag=f"tag-{number}")
+        await ada_too.say(type="subscribe", id="x", topic="runs", tag="more")
+        told = await ada_too.hear()
+        assert (told["code"], told["id"]) == ("TooMany", "x")
+        assert "you have 3 different views open, as many as one caller may; close a page" in told["message"]
+        await bob.say(type="subscribe", id="x", topic="runs", tag="more")
+        assert "tenant default has 5 different views open" in (await bob.hear())["message"]
+        await bob.subscribe("runs", "shared", tag="tag-0")  # one that is open costs nothing, of those one may look at
+        for topic in ("jobs", "schedules"):
+            await other.subscribe(topic, topic)
+        await other.say(type="subscribe", id="x", topic="events")
+        assert "there are 7 different views open on this server" in (await other.hear())["message"]
+        await ada.say(type="unsubscribe", id="v0")  # it stays open: bob looks at it
+        assert (await ada.hear())["type"] == "unsubscribed"
+        await ada.subscribe("runs", "again", tag="tag-2")
+        await bob.say(type="unsubscribe", id="v3")
+        assert (await bob.hear())["type"] == "unsubscribed"
+        await bob.subscribe("runs", "x", tag="more")
+
+
+async def test_who_sends_too_fast_is_read_slower(server: Served, person: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it is answered; and somebody else is not slowed down by it."""
+    monkeypatch.setattr(frame_rates, "OF_CALLER", Rate(50, 5))
+    monkeypatch.setattr(server.service.hub, "frames", frame_rates.FrameRates())
+    loop = asyncio.get_running_loop()
+    async with server.client(person) as fast, server.client(person + 1) as other:
+        began = loop.time()
+        for _ in range(15):
+            await fast.say(type="ping")
+        for _ in range(15):
+            assert await fast.hear() == {"type": "pong"}
+        assert loop.time() - began >= 9.5 / 50
+        await other.say(type="ping")
+        assert await other.hear() == {"type": "pong"}
 
 
 # What is refused

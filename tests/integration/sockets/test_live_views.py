@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.served import Served
 from workbell.claims.claiming import Claimant, FairClaims
+from workbell.http import bounded_pages
+from workbell.http.sockets import topics
 from workbell.model.log_line import LogLine
 from workbell.stores.port import Held
 
@@ -87,3 +89,25 @@ async def test_jobs_and_schedules(server: Served) -> None:
         assert [one["name"] for one in (await talk.hear_of("a"))["items"]] == ["nightly"]
         bell.schedules.delete("nightly")
         assert (await talk.hear_of("a"))["removed"] == ["nightly"]
+
+
+@pytest.mark.parametrize("pattern", [None, "long.*"])
+async def test_long_events_are_bounded_and_the_rest_has_a_cursor(
+    server: Served, person: int, pattern: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A view of events is as large as a page of them; what does not fit comes behind its `next`."""
+    monkeypatch.setattr(bounded_pages, "MOST_BYTES", 2000)
+    monkeypatch.setattr(topics, "MOST_BYTES", 2000)
+    client = server.bell.for_tenant(f"long-{person}")
+    events = [client.emit("long.text", "x" * 300) for _ in range(5)]
+    async with server.client(tenant=client.tenant) as talk:
+        first = await talk.subscribe("events", **({} if pattern is None else {"pattern": pattern}))
+        shown = [item["id"] for item in first["items"]]
+        assert 0 < len(shown) < 5
+        assert shown == [event.id for event in reversed(events)][: len(shown)]
+        assert first["next"] == shown[-1]
+        newest = client.emit("long.text", "x" * 300)
+        changes = await talk.hear_of("a")
+        assert [item["id"] for item in changes["items"]] == [newest.id]
+        assert changes["removed"] == shown[-1:]
+        assert changes["next"] == shown[-2]

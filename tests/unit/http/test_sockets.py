@@ -166,7 +166,7 @@ class Jammed:
     def __init__(self, **extensions: Any) -> None:
         self.sent: list[Any] = []
         self.jammed = asyncio.Event()
-        self.wire = Wire({"type": "websocket", "extensions": extensions}, self._receive, self._send)
+        self.wire = Wire({"type": "websocket", "path": "/ws", "extensions": extensions}, self._receive, self._send)
 
     async def _receive(self) -> Any:
         return {"type": "websocket.disconnect", "code": 1001}

@@ -9,7 +9,7 @@ import click
 from workbell.agents.describe import describe_agent
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.model.agent import Agent
 
@@ -29,7 +29,7 @@ def label(
     agent = _change(name, url, tenant, as_json, labels=labels)
     if not as_json:
         text = ", ".join(f"label:{word}" for word in agent.labels)
-        click.echo(f"{agent.name} takes runs that target {text or 'its name alone'}.")
+        echo(f"{agent.name} takes runs that target {text or 'its name alone'}.")
 
 
 @click.command(help="Give an agent runs again.")
@@ -40,7 +40,7 @@ def label(
 def enable(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
     agent = _change(name, url, tenant, as_json, enabled=True)
     if not as_json:
-        click.echo(f"{agent.name} is enabled.")
+        echo(f"{agent.name} is enabled.")
 
 
 @click.command(help="Give an agent no more runs; it may finish those that it has.")
@@ -51,7 +51,7 @@ def enable(name: str, url: str | None, tenant: str | None, as_json: bool) -> Non
 def disable(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
     agent = _change(name, url, tenant, as_json, enabled=False)
     if not as_json:
-        click.echo(f"{agent.name} is disabled; `workbell agents enable {agent.name}` lets it go on.")
+        echo(f"{agent.name} is disabled; `workbell agents enable {agent.name}` lets it go on.")
 
 
 def _change(
@@ -89,4 +89,4 @@ def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: b
     if as_json:
         print_json({"id": agent.id, "name": agent.name, "removed": True})
     else:
-        click.echo(f"{agent.name} is removed, and its token is revoked.")
+        echo(f"{agent.name} is removed, and its token is revoked.")

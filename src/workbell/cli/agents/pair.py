@@ -11,7 +11,7 @@ import click
 from workbell.agents.pairing import EXPIRES
 from workbell.cli.acting import note, operator
 from workbell.cli.bell import opened_store
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.serving import public_address
 from workbell.cli.values import SPAN
@@ -60,13 +60,13 @@ def pair(
         return
     if not quiet:
         until = local(token.expires_at)
-        click.echo(f"Pairing of {terms}, to be used once, until {until}. On the other machine:", err=True)
-        click.echo(f"    {there}", err=True)
+        echo(f"Pairing of {terms}, to be used once, until {until}. On the other machine:", err=True)
+        echo(f"    {there}", err=True)
         where = "" if address is not None else "with the URL by which it reaches this service. "
-        click.echo(f"{where}It asks for the token, which is shown this once:", err=True)
+        echo(f"{where}It asks for the token, which is shown this once:", err=True)
         if moves:
-            click.echo(f"(The agent {name} exists: it moves there, and its present token is revoked.)", err=True)
-    click.echo(text)  # alone on stdout, so that it can be piped to the other machine
+            echo(f"(The agent {name} exists: it moves there, and its present token is revoked.)", err=True)
+    echo(text)  # alone on stdout, so that it can be piped to the other machine
 
 
 def _command(address: str, name: str | None) -> str:

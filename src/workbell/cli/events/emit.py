@@ -10,7 +10,7 @@ import msgspec
 
 from workbell.cli.bell import opened_store
 from workbell.cli.events.match import counted
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 
 SOURCE = "/cli"  # where there is no project that could be named
@@ -47,9 +47,9 @@ def emit(
     if as_json:
         print_json(event.as_dict())
     elif event.created_at < begun:
-        click.echo(f"{event.type} was emitted before, with the key {key}: it is {event.id}.")
+        echo(f"{event.type} was emitted before, with the key {key}: it is {event.id}.")
     else:
-        click.echo(f"{event.type} is stored as {event.id}; {counted(subscribers)}.")
+        echo(f"{event.type} is stored as {event.id}; {counted(subscribers)}.")
 
 
 def _read(text: str) -> Any:

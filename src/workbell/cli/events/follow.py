@@ -5,11 +5,10 @@ from __future__ import annotations
 from contextlib import closing
 
 import click
-import msgspec
 
 from workbell.cli.bell import opened_store
 from workbell.cli.events.listed import about
-from workbell.cli.output import make_console, one_line
+from workbell.cli.output import echo, make_console, one_line, print_json_line
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.words import local
@@ -28,12 +27,12 @@ def tail(event_type: str | None, url: str | None, tenant: str | None, as_json: b
     with opened_store(open_project(url=url, tenant=tenant), create=True) as bell:
         found = bell.events.tail(type=event_type)
         what = "events" if event_type is None else f"events that match {event_type}"
-        click.echo(f"Waiting for {what}; Ctrl-C ends.", err=True)
+        echo(f"Waiting for {what}; Ctrl-C ends.", err=True)
         try:
             with closing(found):
                 for event in found:
                     if as_json:
-                        click.echo(msgspec.json.encode(event.as_dict()))
+                        print_json_line(event.as_dict())
                     else:
                         _print(event)
         except KeyboardInterrupt:

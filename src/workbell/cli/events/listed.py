@@ -9,7 +9,7 @@ import click
 
 from workbell.cli.bell import opened_store
 from workbell.cli.events.find import find_event
-from workbell.cli.output import make_console, one_line, print_json
+from workbell.cli.output import echo, make_console, one_line, print_json
 from workbell.cli.project import json_option, limit_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.words import ago
@@ -36,13 +36,13 @@ def list_events(
     if as_json:
         print_json([event.as_dict() for event in found])
     elif not found and (event_type is not None or before is not None):
-        click.echo("No event matches the filter.")
+        echo("No event matches the filter.")
     elif not found:
         say_empty(bell.settings.url, "There are no events yet; `workbell events emit TYPE` emits one.")
     else:
         _show(found, now)
         if len(found) == limit:
-            click.echo(f"Older ones: --before {short(found[-1].id)}", err=True)
+            echo(f"Older ones: --before {short(found[-1].id)}", err=True)
 
 
 def _show(found: Sequence[Event], now: datetime) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from workbell.cli.bell import opened_store
-from workbell.cli.output import make_console, one_line, print_json
+from workbell.cli.output import echo, make_console, one_line, print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.model.event_subscribers import EventSubscriber
@@ -35,7 +35,7 @@ def match(event_type: str, url: str | None, tenant: str | None, as_json: bool) -
 
         patterns = [(one.pattern, one.name) for one in triggers]
         patterns += [(pattern, one.shown_url) for one in endpoints for pattern in one.patterns]
-        click.echo(f"Nothing matches {event_type}. {remedy(event_type, patterns)}")
+        echo(f"Nothing matches {event_type}. {remedy(event_type, patterns)}")
 
 
 def counted(subscribers: Sequence[EventSubscriber]) -> str:

@@ -11,7 +11,7 @@ import msgspec
 
 from workbell.cli.bell import opened_store
 from workbell.cli.events.find import event_argument, find_event
-from workbell.cli.output import make_console, one_line, print_facts, print_json, printable
+from workbell.cli.output import echo, make_console, one_line, print_facts, print_json, printable
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.words import ago, local
@@ -81,10 +81,10 @@ def _show_matches(console: Console, event: Event, matches: Sequence[Matched], ru
     from workbell.cli.events.outcome import outcome_text, what_came_of
 
     if event.fanned_out_at is None:
-        click.echo("\nIt is not fanned out yet: a scheduler does that, of `workbell start` or `workbell dev`.")
+        echo("\nIt is not fanned out yet: a scheduler does that, of `workbell start` or `workbell dev`.")
         return
     if not matches:
-        click.echo(f"\nIt matched nothing; `workbell events match {event.type}` says what would.")
+        echo(f"\nIt matched nothing; `workbell events match {event.type}` says what would.")
         return
     console.print("\n  What it matched", style="bold")
     rows = []

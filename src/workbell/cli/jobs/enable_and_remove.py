@@ -7,7 +7,7 @@ import click
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_here, opened_store
 from workbell.cli.jobs.known import find_job
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import app_option, json_option, open_project, store_options, tenant_option, url_option
 
 
@@ -25,7 +25,7 @@ def enable(name: str, app: str | None, url: str | None, tenant: str | None, as_j
     if as_json:
         print_json(known.as_dict())
     else:
-        click.echo(f"{name} is enabled: it runs the code of {job.handler}.")
+        echo(f"{name} is enabled: it runs the code of {job.handler}.")
 
 
 @click.command(help="Take no new runs of a definition. Those that wait go on waiting; what is running ends.")
@@ -42,7 +42,7 @@ def disable(name: str, app: str | None, url: str | None, tenant: str | None, as_
     if as_json:
         print_json(known.as_dict())
     else:
-        click.echo(f"{name} is disabled; `workbell jobs enable {name}` lets it go on.")
+        echo(f"{name} is disabled; `workbell jobs enable {name}` lets it go on.")
 
 
 @click.command(help="Remove a definition; its runs stay. Refused while a schedule or a trigger names it.")
@@ -61,4 +61,4 @@ def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: b
     if as_json:
         print_json({"id": job.id, "name": name, "removed": True})
     else:
-        click.echo(f"{name} is removed.")
+        echo(f"{name} is removed.")

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-import click
-
 from workbell.app import Workbell
 from workbell.cli.bell import Here
 from workbell.cli.header import all_schedules
+from workbell.cli.output import echo
 from workbell.cli.words import in_words
 from workbell.errors import UnknownJob
 from workbell.handlers.input_schema import schema_with_template
@@ -149,4 +148,4 @@ def mention_problems(here: Here) -> None:
     """Warn on stderr that job files which cannot be loaded are missing in the output."""
     broken = sorted({problem.path for problem in here.problems})
     if broken:
-        click.echo(f"Left out for their problems: {', '.join(broken)}; `workbell check` lists them.", err=True)
+        echo(f"Left out for their problems: {', '.join(broken)}; `workbell check` lists them.", err=True)

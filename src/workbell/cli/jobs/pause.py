@@ -7,7 +7,7 @@ import click
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_here, opened_store
 from workbell.cli.jobs.known import find_job
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.pausing import paused, resumed
 from workbell.cli.project import app_option, json_option, open_project, store_options, tenant_option, url_option
 
@@ -27,7 +27,7 @@ def pause(name: str, app: str | None, url: str | None, tenant: str | None, as_js
     if as_json:
         print_json(made)
     else:
-        click.echo(paused(made))
+        echo(paused(made))
 
 
 @click.command(help="Let the runs of a paused job start again.")
@@ -43,4 +43,4 @@ def resume(name: str, url: str | None, tenant: str | None, as_json: bool) -> Non
     if as_json:
         print_json({"queue": None, "job": name, "resumed": ended})
     else:
-        click.echo(resumed(f"job {name}", ended, left))
+        echo(resumed(f"job {name}", ended, left))

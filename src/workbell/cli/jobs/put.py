@@ -9,7 +9,7 @@ import click
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import find_job, list_names
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
 from workbell.cli.retrying import retry_options, take_retry
 from workbell.cli.run_options import run_options
@@ -66,9 +66,9 @@ def put(
     if as_json:
         print_json(known.as_dict())
         return
-    click.echo(f"{name}: runs the code of {job.handler}{'' if job.enabled else ', once it is enabled'}.")
+    echo(f"{name}: runs the code of {job.handler}{'' if job.enabled else ', once it is enabled'}.")
     if missing is not None and job.enabled:
-        click.echo(f"Its runs will wait. {missing}", err=True)
+        echo(f"Its runs will wait. {missing}", err=True)
     if handler not in code:
         known_ones = f"; known are {list_names(code)}." if code else " yet."
-        click.echo(f"No code is known that declares {handler}{known_ones}", err=True)
+        echo(f"No code is known that declares {handler}{known_ones}", err=True)

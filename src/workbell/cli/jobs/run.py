@@ -10,7 +10,7 @@ import click
 
 from workbell.cli.bell import Here, opened_here
 from workbell.cli.jobs.known import find_job, make_known
-from workbell.cli.output import make_console, print_json
+from workbell.cli.output import echo, make_console, print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
 from workbell.cli.renamed import Renamed
 from workbell.cli.runs.appearance import came
@@ -83,7 +83,7 @@ def finish(
     """Show a run: at its end with `wait`, otherwise after a short wait."""
     if wait:
         if not as_json:
-            click.echo(f"Run {run.id} of {run.job}: waiting for its end.", err=True)
+            echo(f"Run {run.id} of {run.job}: waiting for its end.", err=True)
         run = here.bell.wait(run.id, timeout)
     elif run.status is not Status.SCHEDULED and not as_json:
         run = _wait_for_pickup(here, run)

@@ -8,7 +8,7 @@ import click
 
 from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import find_job
-from workbell.cli.output import can_draw, make_console, one_line, print_json, print_lines, span
+from workbell.cli.output import can_draw, echo, make_console, one_line, print_json, print_lines, span
 from workbell.cli.project import app_option, json_option, limit_option, open_project, tenant_option, url_option
 from workbell.cli.words import local
 from workbell.job_files.job_folder import RUNS, JobRun
@@ -34,7 +34,7 @@ def runs_of_job(name: str, limit: int, app: str | None, url: str | None, tenant:
     elif runs:
         _show(runs)
     else:
-        click.echo(f"No run of {name} has ended yet.")
+        echo(f"No run of {name} has ended yet.")
 
 
 def _show(runs: Sequence[JobRun]) -> None:

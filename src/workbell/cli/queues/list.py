@@ -10,7 +10,7 @@ import click
 
 from workbell.app import Workbell
 from workbell.cli.bell import opened_store
-from workbell.cli.output import make_console, make_table, one_line, print_json
+from workbell.cli.output import echo, make_console, make_table, one_line, print_json
 from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.words import ago
 from workbell.model.pause import Pause
@@ -74,7 +74,7 @@ def list_queues(url: str | None, tenant: str | None, as_json: bool) -> None:
     else:
         say_empty(bell.settings.url, "There are no queues yet; a job makes its own when it is declared or enqueued.")
     for pause in jobs:
-        click.echo(f"{str(pause).capitalize()} is paused in every queue; `{pause.remedy}` lets it go on.", err=True)
+        echo(f"{str(pause).capitalize()} is paused in every queue; `{pause.remedy}` lets it go on.", err=True)
 
 
 def _show_table(queues: list[QueueRow], now: datetime) -> None:

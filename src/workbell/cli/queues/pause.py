@@ -8,7 +8,7 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.pausing import paused, resumed
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.queues.list import all_queues
@@ -28,12 +28,12 @@ def pause(name: str, job: str | None, url: str | None, tenant: str | None, as_js
     if as_json:
         print_json(made)
     else:
-        click.echo(paused(made))
+        echo(paused(made))
     if name not in known:
         near = get_close_matches(name, known, 1)
         meant = f"did you mean {near[0]}? " if near else ""
         undo = f"`workbell queues resume {name}` takes it back"
-        click.echo(f"No job is declared for queue {name}, and no run waits there; {meant}{undo}.", err=True)
+        echo(f"No job is declared for queue {name}, and no run waits there; {meant}{undo}.", err=True)
 
 
 @click.command(help="Let the runs of a paused queue start again.")
@@ -51,4 +51,4 @@ def resume(name: str, job: str | None, url: str | None, tenant: str | None, as_j
     if as_json:
         print_json({"queue": name, "job": job, "resumed": ended})
     else:
-        click.echo(resumed(what, ended, left))
+        echo(resumed(what, ended, left))

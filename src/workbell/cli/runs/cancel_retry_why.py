@@ -6,7 +6,7 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
-from workbell.cli.output import print_json, printable
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.every import RunsWanted, one_or_all, order
 from workbell.cli.runs.find import find_run, run_argument, short
@@ -36,11 +36,11 @@ def cancel(requested: RunsWanted, reason: str, url: str | None, tenant: str | No
     if as_json:
         print_json(run.as_dict())
     elif before.status.final:
-        click.echo(f"Run {run.id} of {run.job} has ended already: {run.status}.")
+        echo(f"Run {run.id} of {run.job} has ended already: {run.status}.")
     elif run.status is Status.RUNNING:
-        click.echo(f"Run {run.id} of {run.job}: its handler is asked to stop; `workbell runs watch {short(run.id)}`.")
+        echo(f"Run {run.id} of {run.job}: its handler is asked to stop; `workbell runs watch {short(run.id)}`.")
     else:
-        click.echo(f"Run {run.id} of {run.job}: {run.status}.")
+        echo(f"Run {run.id} of {run.job}: {run.status}.")
 
 
 @click.command(
@@ -63,7 +63,7 @@ def retry(requested: RunsWanted, url: str | None, tenant: str | None, as_json: b
     if as_json:
         print_json(run.as_dict())
     else:
-        click.echo(f"Run {run.id} of {run.job}: {run.status}; `workbell runs watch {short(run.id)}`.")
+        echo(f"Run {run.id} of {run.job}: {run.status}; `workbell runs watch {short(run.id)}`.")
 
 
 @click.command(help="Say why a run is not running, or how it ended.")
@@ -78,4 +78,4 @@ def why(run_id: str, url: str | None, tenant: str | None, as_json: bool) -> None
     if as_json:
         print_json({"id": run.id, "job": run.job, "status": run.status, "why": reason})
     else:
-        click.echo(printable(reason))
+        echo(reason)

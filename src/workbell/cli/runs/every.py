@@ -10,7 +10,7 @@ import click
 
 from workbell.bulk.bulk_request import narrowed, read_action
 from workbell.cli.acting import note
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.runs.filters import NAMES, filter_from, filter_options
 from workbell.cli.runs.find import short
 from workbell.client.local import LocalClient
@@ -59,14 +59,14 @@ def order(bell: LocalClient, action: str, requested: RunsWanted, as_json: bool) 
         if as_json:
             print_json({"count": counted.count, "capped": counted.capped})
         else:
-            click.echo(f"{number} of tenant {bell.tenant} would be meant; nothing was done.")
+            echo(f"{number} of tenant {bell.tenant} would be meant; nothing was done.")
         return
     if not counted.count and not counted.capped:
         if as_json:
             print_json(None)
         else:
             left_out = " that was not retried before" if action == "retry" else ""
-            click.echo(f"No run{left_out} matches the filter: there is nothing to {action}.")
+            echo(f"No run{left_out} matches the filter: there is nothing to {action}.")
         return
     if not requested.yes:
         click.confirm(f"{action.capitalize()} {number} of tenant {bell.tenant}?", abort=True, err=True)
@@ -75,4 +75,4 @@ def order(bell: LocalClient, action: str, requested: RunsWanted, as_json: bool) 
     if as_json:
         print_json(run.as_dict())
     else:
-        click.echo(f"Run {run.id} does it as soon as a worker is free; `workbell runs watch {short(run.id)}`.")
+        echo(f"Run {run.id} does it as soon as a worker is free; `workbell runs watch {short(run.id)}`.")

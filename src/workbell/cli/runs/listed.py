@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from workbell.cli.bell import opened_store
-from workbell.cli.output import make_console, one_line, print_json
+from workbell.cli.output import echo, make_console, one_line, print_json
 from workbell.cli.project import json_option, limit_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.runs.filters import filter_from, filter_options
 from workbell.cli.runs.find import find_run, short
@@ -35,13 +35,13 @@ def list_runs(limit: int, before: str | None, url: str | None, tenant: str | Non
     if as_json:
         print_json([run.as_dict() for run in found])
     elif not found and (wanted or before):
-        click.echo("No run matches the filter.")
+        echo("No run matches the filter.")
     elif not found:
         say_empty(bell.settings.url, "There are no runs yet; `workbell jobs run NAME` makes one.")
     else:
         _show(found, now)
         if len(found) == limit:
-            click.echo(f"Older ones: --before {short(found[-1].id)}", err=True)
+            echo(f"Older ones: --before {short(found[-1].id)}", err=True)
 
 
 def _show(found: Sequence[Run], now: datetime) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import click
-import msgspec
 
 from workbell.cli.bell import opened_store
-from workbell.cli.output import make_console, print_json
+from workbell.cli.output import echo, make_console, print_json, print_json_line
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import find_run, run_argument
 from workbell.cli.runs.follow import all_lines, as_dict, follow, line_text
@@ -30,9 +29,9 @@ def logs(run_id: str, follows: bool, url: str | None, tenant: str | None, as_jso
         for line in found:
             none = False
             if as_json:
-                click.echo(msgspec.json.encode(as_dict(line)))
+                print_json_line(as_dict(line))
             else:
                 console.print(line_text(line, attempt=run.attempt > 1), soft_wrap=True)
                 console.file.flush()
     if none and not as_json:
-        click.echo(f"Run {run.id} of {run.job} has logged nothing; a handler does so with ctx.logger.", err=True)
+        echo(f"Run {run.id} of {run.job} has logged nothing; a handler does so with ctx.logger.", err=True)

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from workbell.cli.bell import opened_store
-from workbell.cli.output import make_console, one_line, print_facts, print_json, print_lines, printable, span
+from workbell.cli.output import echo, make_console, one_line, print_facts, print_json, print_lines, printable, span
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import find_run, run_argument, short
 from workbell.cli.words import local
@@ -46,7 +46,7 @@ def show_run(run_id: str, url: str | None, tenant: str | None, as_json: bool) ->
     more += [("retried by", retried), ("event", _event_in_words(run, event)), ("trigger", trigger or "")]
     _show(run, attempts, why, more)
     if logged:
-        click.echo(f"\nWhat it logged: workbell runs logs {short(run.id)}")
+        echo(f"\nWhat it logged: workbell runs logs {short(run.id)}")
 
 
 def _behind(bell: LocalClient, run: Run) -> tuple[Event | None, str | None]:

@@ -6,10 +6,9 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 import click
-import msgspec
 
 from workbell.cli.bell import opened_store
-from workbell.cli.output import make_console, printable
+from workbell.cli.output import echo, make_console, print_json_line
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import find_run, run_argument, short
 from workbell.cli.runs.follow import as_dict, follow, line_text
@@ -40,7 +39,7 @@ def watch(context: click.Context, run_id: str, url: str | None, tenant: str | No
                     view.show(run, lines)
         except KeyboardInterrupt:
             message = f"Run {short(run.id)} goes on; `workbell runs cancel {short(run.id)}` would end it."
-            click.echo(message, err=True)
+            echo(message, err=True)
             context.exit(INTERRUPTED)
         if not as_json:
             _print_end(console, run)
@@ -75,10 +74,10 @@ class _JsonView:
 
     def show(self, run: Run, lines: list[LogLine]) -> None:
         for line in lines:
-            click.echo(msgspec.json.encode({"log": as_dict(line)}))
+            print_json_line({"log": as_dict(line)})
         if self._last != run.as_dict():
             self._last = run.as_dict()
-            click.echo(msgspec.json.encode({"run": self._last}))
+            print_json_line({"run": self._last})
 
 
 class _LineView:
@@ -103,7 +102,7 @@ class _LineView:
             text = f"{_now_word(run)}{': ' if what else ''}{what}"
             if text != self._printed:
                 self._printed = text
-                self._console.print(f"{local(here_now())[11:]} {printable(text)}", markup=False, soft_wrap=True)
+                self._console.print(f"{local(here_now())[11:]} {text}", markup=False, soft_wrap=True)
         self._console.file.flush()
 
 

@@ -9,7 +9,7 @@ import click
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
 from workbell.cli.retrying import take_retry
 from workbell.cli.schedules.list_and_show import as_dict, source_in_words
@@ -54,7 +54,7 @@ def add(
     if as_json:
         print_json(as_dict(schedule))
         return
-    click.echo(f"{schedule.name}: {schedule.job}, {in_words(schedule)}; next {next_in_words(schedule, here_now())}.")
+    echo(f"{schedule.name}: {schedule.job}, {in_words(schedule)}; next {next_in_words(schedule, here_now())}.")
 
 
 def _settings(given: dict[str, Any]) -> ScheduleSettings:

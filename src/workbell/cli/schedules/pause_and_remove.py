@@ -8,7 +8,7 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.schedules.list_and_show import as_dict, source_in_words
 from workbell.cli.words import here_now, next_in_words
@@ -26,7 +26,7 @@ def pause(name: str, url: str | None, tenant: str | None, as_json: bool) -> None
     if as_json:
         print_json(as_dict(schedule))
     else:
-        click.echo(f"{name} is paused; `workbell schedules resume {name}` lets it go on.")
+        echo(f"{name} is paused; `workbell schedules resume {name}` lets it go on.")
 
 
 @click.command(help="Resume a paused schedule from its next tick.")
@@ -39,7 +39,7 @@ def resume(name: str, url: str | None, tenant: str | None, as_json: bool) -> Non
     if as_json:
         print_json(as_dict(schedule))
     else:
-        click.echo(f"{name} goes on; next {next_in_words(schedule, here_now())}.")
+        echo(f"{name} goes on; next {next_in_words(schedule, here_now())}.")
 
 
 def _steer(url: str | None, tenant: str | None, action: str, verb: Callable[[Schedules], Schedule]) -> Schedule:
@@ -65,6 +65,6 @@ def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: b
     if as_json:
         print_json({"name": name, "removed": True})
         return
-    click.echo(f"{name} is removed.")
+    echo(f"{name} is removed.")
     if schedule.source.startswith(("file:", "code:")):
-        click.echo(f"It is declared {source_in_words(schedule)}, and comes back with the next start.", err=True)
+        echo(f"It is declared {source_in_words(schedule)}, and comes back with the next start.", err=True)

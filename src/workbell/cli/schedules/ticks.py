@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from workbell.cli.bell import opened_store
-from workbell.cli.output import can_draw, make_console, one_line, print_json, print_lines
+from workbell.cli.output import can_draw, echo, make_console, one_line, print_json, print_lines
 from workbell.cli.project import json_option, limit_option, open_project, store_options, tenant_option
 from workbell.cli.values import INSTANT
 from workbell.cli.words import local
@@ -38,7 +38,7 @@ def ticks(name: str, limit: int, before: datetime | None, url: str | None, tenan
     elif found:
         _show(found)
     else:
-        click.echo(f"{name} has had no tick yet.")
+        echo(f"{name} has had no tick yet.")
 
 
 def _as_dict(tick: Tick) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from workbell.access.describe import describe_tenant
 from workbell.access.tenants import TenantSettings
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import json_option, open_project, store_options
 from workbell.model.limit import MOST_RUNNING
 from workbell.model.tenant import WEIGHTS, Tenant
@@ -52,7 +52,7 @@ def set_tenant(
     if as_json:
         print_json(describe_tenant(tenant))
     else:
-        click.echo(f"Tenant {tenant.name}: {in_words(tenant)}.")
+        echo(f"Tenant {tenant.name}: {in_words(tenant)}.")
 
 
 def in_words(tenant: Tenant) -> str:
@@ -79,4 +79,4 @@ def remove(name: str, yes: bool, url: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"name": name, "removed": True})
     else:
-        click.echo(f"Tenant {name} has a weight of 1 and no limits again.")
+        echo(f"Tenant {name} has a weight of 1 and no limits again.")

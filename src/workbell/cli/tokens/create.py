@@ -9,7 +9,7 @@ import click
 from workbell.access.describe import describe_token
 from workbell.cli.acting import note, operator
 from workbell.cli.bell import opened_store
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.tokens.every import every_tenant_option, whose
 from workbell.cli.values import USER, WHEN
@@ -59,9 +59,9 @@ def create(
         print_json(described | {"token": text})
         return
     if not quiet:
-        click.echo(f"Token {token.id}: {in_words(token)}.", err=True)
-        click.echo("Its text, which is shown this once and never again:", err=True)
-    click.echo(text)  # alone on stdout, so that it can be piped to where it is stored
+        echo(f"Token {token.id}: {in_words(token)}.", err=True)
+        echo("Its text, which is shown this once and never again:", err=True)
+    echo(text)  # alone on stdout, so that it can be piped to where it is stored
 
 
 def in_words(token: Token) -> str:

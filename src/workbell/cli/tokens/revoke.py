@@ -7,7 +7,7 @@ import click
 from workbell.access.describe import describe_token
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
-from workbell.cli.output import one_line, print_json
+from workbell.cli.output import echo, one_line, print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.tokens.every import whose
 from workbell.cli.tokens.find import find_token
@@ -30,4 +30,4 @@ def revoke(token_id: str, url: str | None, tenant: str | None, as_json: bool) ->
         print_json(described)
         return
     name = f" ({one_line(shown_name(token))})" if token.name else ""
-    click.echo(f"Token {token.id}{name} {'is' if found.revoked_at is None else 'was already'} revoked.")
+    echo(f"Token {token.id}{name} {'is' if found.revoked_at is None else 'was already'} revoked.")

@@ -7,6 +7,7 @@ import click
 from workbell.app import Workbell
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
+from workbell.cli.output import echo
 from workbell.cli.project import missing_file, open_project, store_options, store_url
 from workbell.cli.serving import public_address
 from workbell.errors import ServiceUnavailable
@@ -42,7 +43,7 @@ def url(scopes: tuple[str, ...], tenant: str | None, at: str | None, url: str | 
         address = (at or public_address(bell.settings) or _running(bell)).rstrip("/")
         shown = login_url(bell, address, scopes=wanted, tenant=target)
         note(bell, "tokens.url", address, tenant=tenant or bell.tenant, detail={"scopes": wanted, "for": target})
-    click.echo(shown)
+    echo(shown)
 
 
 def _check_there(store: str) -> None:

@@ -9,7 +9,7 @@ import click
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
 from workbell.cli.run_options import run_options
 from workbell.cli.triggers.settings import job_option, retry_config, retry_options
@@ -57,4 +57,4 @@ def add(
     if as_json:
         print_json(made.as_dict())
         return
-    click.echo(f"{made.name}: {made.pattern} starts {made.job}{'' if made.enabled else ', once it is enabled'}.")
+    echo(f"{made.name}: {made.pattern} starts {made.job}{'' if made.enabled else ', once it is enabled'}.")

@@ -6,7 +6,7 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.triggers.list_and_show import source_in_words
 
@@ -23,7 +23,7 @@ def enable(name: str, url: str | None, tenant: str | None, as_json: bool) -> Non
     if as_json:
         print_json(trigger.as_dict())
     else:
-        click.echo(f"{trigger.name} is enabled: {trigger.pattern} starts {trigger.job}.")
+        echo(f"{trigger.name} is enabled: {trigger.pattern} starts {trigger.job}.")
 
 
 @click.command(help="Disable a trigger: it starts no more runs; what it matches is recorded.")
@@ -38,7 +38,7 @@ def disable(name: str, url: str | None, tenant: str | None, as_json: bool) -> No
     if as_json:
         print_json(trigger.as_dict())
     else:
-        click.echo(f"{trigger.name} is disabled; `workbell triggers enable {trigger.name}` lets it go on.")
+        echo(f"{trigger.name} is disabled; `workbell triggers enable {trigger.name}` lets it go on.")
 
 
 @click.command(help="Remove a trigger; its runs stay.")
@@ -57,6 +57,6 @@ def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: b
     if as_json:
         print_json({"id": trigger.id, "name": trigger.name, "removed": True})
         return
-    click.echo(f"{trigger.name} is removed.")
+    echo(f"{trigger.name} is removed.")
     if trigger.source != "api":
-        click.echo(f"It is declared {source_in_words(trigger)}, and comes back with the next start.", err=True)
+        echo(f"It is declared {source_in_words(trigger)}, and comes back with the next start.", err=True)

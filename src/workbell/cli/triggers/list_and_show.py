@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from workbell.cli.bell import opened_store
-from workbell.cli.output import make_console, one_line, print_facts, print_json
+from workbell.cli.output import echo, make_console, one_line, print_facts, print_json
 from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.words import ago, local, retry_in_words
@@ -89,7 +89,7 @@ def show_trigger(name: str, url: str | None, tenant: str | None, as_json: bool) 
     console = make_console()
     print_facts(console, _facts(trigger))
     if not matches:
-        click.echo("\nNo event has matched it yet; `workbell events match TYPE` tries a type.")
+        echo("\nNo event has matched it yet; `workbell events match TYPE` tries a type.")
         return
     _show_matches(console, matches, events, runs, now)
 

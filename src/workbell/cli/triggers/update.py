@@ -9,7 +9,7 @@ import click
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
 from workbell.cli.run_options import WORDS, run_options
 from workbell.cli.triggers.settings import job_option, retry_config, retry_options
@@ -67,4 +67,4 @@ def update(
     if as_json:
         print_json(changed.as_dict())
     else:
-        click.echo(f"{changed.name}: {changed.pattern} starts {changed.job}{'' if changed.enabled else ' (disabled)'}.")
+        echo(f"{changed.name}: {changed.pattern} starts {changed.job}{'' if changed.enabled else ' (disabled)'}.")

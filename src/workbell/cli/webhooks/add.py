@@ -8,7 +8,7 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.webhooks.settings import endpoint_options, print_secret, read_secret, secret_option, settings_of
 
@@ -31,5 +31,5 @@ def add(target: str, secret: str | None, url: str | None, tenant: str | None, as
     if as_json:
         print_json(described | {"secret": text})
         return
-    click.echo(f"Endpoint {endpoint.id}: {' '.join(endpoint.patterns)} to {endpoint.shown_url}.", err=True)
+    echo(f"Endpoint {endpoint.id}: {' '.join(endpoint.patterns)} to {endpoint.shown_url}.", err=True)
     print_secret(text)

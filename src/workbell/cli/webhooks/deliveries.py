@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import click
 
 from workbell.cli.bell import opened_store
-from workbell.cli.output import can_draw, make_console, one_line, print_json, span
+from workbell.cli.output import can_draw, echo, make_console, one_line, print_json, span
 from workbell.cli.project import json_option, limit_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import find_run, short
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
@@ -45,12 +45,12 @@ def deliveries(
     elif not found:
         some = status is not None or before is not None
         ping = f"`workbell webhooks test {short(endpoint.id)}` sends a ping"
-        click.echo("No delivery has this status." if some else f"Nothing was sent to it yet; {ping}.")
+        echo("No delivery has this status." if some else f"Nothing was sent to it yet; {ping}.")
     else:
         _show(found, now)
-        click.echo(f"Each try of one: workbell runs show {short(found[0].id)}", err=True)
+        echo(f"Each try of one: workbell runs show {short(found[0].id)}", err=True)
         if len(found) == limit:
-            click.echo(f"Older ones: --before {short(found[-1].id)}", err=True)
+            echo(f"Older ones: --before {short(found[-1].id)}", err=True)
 
 
 def _show(found: Sequence[Delivery], now: datetime) -> None:

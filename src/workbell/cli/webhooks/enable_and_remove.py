@@ -6,7 +6,7 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
@@ -26,8 +26,8 @@ def enable(endpoint_id: str, url: str | None, tenant: str | None, as_json: bool)
     if as_json:
         print_json(described)
         return
-    click.echo(f"Endpoint {endpoint.id} is enabled.")
-    click.echo(f"What was missed is sent by `workbell webhooks replay {short(endpoint.id)} --since TIME`.", err=True)
+    echo(f"Endpoint {endpoint.id} is enabled.")
+    echo(f"What was missed is sent by `workbell webhooks replay {short(endpoint.id)} --since TIME`.", err=True)
 
 
 @click.command(help="Send nothing more to an endpoint; matching events are recorded.")
@@ -44,9 +44,7 @@ def disable(endpoint_id: str, reason: str, url: str | None, tenant: str | None, 
     if as_json:
         print_json(described)
     else:
-        click.echo(
-            f"Endpoint {endpoint.id} is disabled; `workbell webhooks enable {short(endpoint.id)}` lets it go on."
-        )
+        echo(f"Endpoint {endpoint.id} is disabled; `workbell webhooks enable {short(endpoint.id)}` lets it go on.")
 
 
 @click.command(help="Remove an endpoint; its deliveries stay.")
@@ -65,4 +63,4 @@ def remove(endpoint_id: str, yes: bool, url: str | None, tenant: str | None, as_
     if as_json:
         print_json({"id": endpoint.id, "removed": True})
     else:
-        click.echo(f"Endpoint {endpoint.id} is removed.")
+        echo(f"Endpoint {endpoint.id} is removed.")

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from workbell.cli.bell import opened_store
-from workbell.cli.output import make_console, one_line, print_facts, print_json, span
+from workbell.cli.output import echo, make_console, one_line, print_facts, print_json, span
 from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
@@ -85,7 +85,7 @@ def show_endpoint(endpoint_id: str, url: str | None, tenant: str | None, as_json
         print_json(described)
         return
     print_facts(make_console(), _facts(endpoint, health, described, now))
-    click.echo(f"\nWhat was sent: workbell webhooks deliveries {short(endpoint.id)}")
+    echo(f"\nWhat was sent: workbell webhooks deliveries {short(endpoint.id)}")
 
 
 def _facts(endpoint: Endpoint, health: Health, described: dict[str, Any], now: datetime) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
-from workbell.cli.output import make_console, print_json
+from workbell.cli.output import echo, make_console, print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.values import SPAN
 from workbell.cli.webhooks.deliveries import what_came
@@ -51,7 +51,7 @@ def test(
     if as_json:
         print_json(delivery.as_dict())
     elif why:
-        click.echo(f"{_not_yet(run)} {why}")
+        echo(f"{_not_yet(run)} {why}")
     else:
         well = run.status is Status.SUCCEEDED
         text = f"{endpoint.shown_url} {'took' if well else 'did not take'} the ping: {what_came(delivery)}"

@@ -9,7 +9,7 @@ import click
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.events.find import find_event
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.values import SINCE
@@ -42,7 +42,7 @@ def replay(
     if as_json:
         print_json([delivery.as_dict() for delivery in made])
     elif not made:
-        click.echo("Nothing is to be sent again: all since then was delivered, or is on its way.")
+        echo("Nothing is to be sent again: all since then was delivered, or is on its way.")
     else:
         what = "1 event is sent" if len(made) == 1 else f"{len(made):,} events are sent"
-        click.echo(f"{what} again; `workbell webhooks deliveries {short(endpoint.id)}` shows how it goes.")
+        echo(f"{what} again; `workbell webhooks deliveries {short(endpoint.id)}` shows how it goes.")

@@ -8,7 +8,7 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
-from workbell.cli.output import print_json, span
+from workbell.cli.output import echo, print_json, span
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.values import SPAN
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
@@ -36,5 +36,5 @@ def rotate(
         print_json(described | {"secret": text})
         return
     until = f"the old secret signs as well for {span(both)}" if both else "the old secret signs no more"
-    click.echo(f"Endpoint {endpoint.id}: {until}.", err=True)
+    echo(f"Endpoint {endpoint.id}: {until}.", err=True)
     print_secret(text)

@@ -6,7 +6,7 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 
 
@@ -21,4 +21,4 @@ def seal(url: str | None, tenant: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"sealed": count})
         return
-    click.echo(f"{count:,} endpoints are sealed." if count != 1 else "1 endpoint is sealed.")
+    echo(f"{count:,} endpoints are sealed." if count != 1 else "1 endpoint is sealed.")

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from workbell.cli.output import echo
 from workbell.cli.triggers.settings import retry_config, retry_options
 from workbell.cli.values import SPAN
 from workbell.webhooks.endpoints import EndpointSettings
@@ -71,5 +72,5 @@ def read_secret(given: str | None) -> str | None:
 
 def print_secret(secret: str) -> None:
     """Alone on stdout, so that it can be piped to where it is stored."""
-    click.echo("Its secret, which is shown this once and never again:", err=True)
-    click.echo(secret)
+    echo("Its secret, which is shown this once and never again:", err=True)
+    echo(secret)

@@ -8,7 +8,7 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
 from workbell.cli.webhooks.settings import endpoint_options, settings_of
@@ -49,4 +49,4 @@ def update(
     if as_json:
         print_json(described)
     else:
-        click.echo(f"Endpoint {endpoint.id}: {' '.join(endpoint.patterns)} to {endpoint.shown_url}.")
+        echo(f"Endpoint {endpoint.id}: {' '.join(endpoint.patterns)} to {endpoint.shown_url}.")

@@ -6,7 +6,7 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
-from workbell.cli.output import print_json
+from workbell.cli.output import echo, print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import SHORTEST, short
 from workbell.cli.workers.listed import as_dict
@@ -32,9 +32,9 @@ def drain(worker_id: str, url: str | None, tenant: str | None, as_json: bool) ->
     left = "holds none" if not seen.busy else "ends the one it holds" if seen.busy == 1 else f"ends its {seen.busy:,}"
     again = f"`workbell workers resume {short(seen.worker.id)}` lets it go on"
     if seen.worker.drain_seen_at is not None:
-        click.echo(f"Worker {seen.worker.id} claims no more runs, and {left}; {again}.")
+        echo(f"Worker {seen.worker.id} claims no more runs, and {left}; {again}.")
         return
-    click.echo(
+    echo(
         f"Worker {seen.worker.id} will claim no more runs within seconds; now it {left}.\n"
         f"Until then `workbell workers list` says draining, then drained. {again}."
     )
@@ -52,7 +52,7 @@ def resume(worker_id: str, url: str | None, tenant: str | None, as_json: bool) -
     if as_json:
         print_json(as_dict(seen))
     else:
-        click.echo(f"Worker {seen.worker.id} claims runs again.")
+        echo(f"Worker {seen.worker.id} claims runs again.")
 
 
 def _find(bell: LocalClient, text: str) -> str:

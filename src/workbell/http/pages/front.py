@@ -20,7 +20,6 @@ from workbell.http.problems import headers_of, status_of
 from workbell.http.routing import PREFIX
 from workbell.http.service import service_of
 from workbell.model.access import Access
-from workbell.version import __version__
 
 NOBODY = "You are not signed in."
 LONGEST = 4096  # bytes of a form
@@ -110,7 +109,7 @@ def door(request: Request, says: str, status: int = 200, headers: Mapping[str, s
     root = escape(request.scope.get("root_path", ""))
     public = service_of(request).public
     address = escape(str(request.base_url).rstrip("/") if public is None else public.address)
-    body = f"""<h1>Workbell</h1><p class="faint">{escape(__version__)}</p>
+    body = f"""<h1>Workbell</h1>
 <p role="status"><strong>{escape(says)}</strong></p>
 <p>In the folder of the project, this command prints an address that signs you in, once:</p>
 <pre><code>workbell tokens url</code></pre>

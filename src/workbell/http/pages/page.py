@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from html import escape
 from importlib.resources import files
 
@@ -29,5 +30,9 @@ def page(
 
 
 async def style(_request: Request) -> Response:
-    text = files("workbell.http.pages").joinpath("page.css").read_text("utf-8")
-    return Response(text, media_type="text/css", headers={"Cache-Control": "max-age=3600"})
+    return Response(_style(), media_type="text/css", headers={"Cache-Control": "max-age=3600"})
+
+
+@cache
+def _style() -> str:
+    return files("workbell.http.pages").joinpath("page.css").read_text("utf-8")

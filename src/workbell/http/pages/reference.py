@@ -17,8 +17,10 @@ DEEPEST = 4  # schemas within schemas
 
 
 async def reference(request: Request) -> Response:
-    description = await service_of(request).client.runtime.hop(request.app.openapi)  # the first time it takes a second
-    return page(request, "The API of Workbell", _body(description))
+    describe, root = request.app.openapi, request.scope.get("root_path", "")
+    return await service_of(request).pages.answer(
+        request, f"reference {root}", lambda: page(request, "The API of Workbell", _body(describe()))
+    )
 
 
 def _body(description: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ from workbell.errors import Unauthorized
 from workbell.http.answers import JsonResponse, nothing
 from workbell.http.audit_trail import note
 from workbell.http.call import ApiCall, call_of
+from workbell.http.open_limits import POLLS
 from workbell.http.routing import Routes
 from workbell.http.schemas.agents import (
     AgentChange,
@@ -71,7 +72,14 @@ async def _self(call: ApiCall) -> tuple[Working, Agent]:
 @routes.add("POST", "/agents/self/poll", needs=Scope.AGENT, answers=HandedRuns)
 async def poll(request: Request, asked: PollBody) -> Response:
     """Take runs that are aimed at this agent, waiting for one if there is none; empty after the wait."""
-    call, loop = call_of(request), asyncio.get_running_loop()
+    call = call_of(request)
+    with call.service.opened.polls.one_more(POLLS, call.who):
+        return await _poll_until(request, call, asked)
+
+
+async def _poll_until(request: Request, call: ApiCall, asked: PollBody) -> Response:
+    """Claim, and wait between two claims, until there is a run or the time is up."""
+    loop = asyncio.get_running_loop()
     end, woken = loop.time() + asked.wait, False
     with call.service.access_watch.watch(call.access, request) as opened:
         while True:

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from workbell.access.describe import describe_entry
 from workbell.errors import Forbidden
 from workbell.http.answers import JsonResponse
+from workbell.http.bounded_pages import WITH_TEXT, PageSource, by_id, read_page
 from workbell.http.call import call_of
 from workbell.http.routing import Routes
 from workbell.http.schemas.audit import AuditShown
@@ -32,6 +33,9 @@ async def list(  # noqa: A001
     if every_tenant and call.access.tenant != EVERY_TENANT:
         raise Forbidden("Only a token of all tenants may see what was done for all.")
     whose = EVERY_TENANT if every_tenant else None
-    found = await call.client.audit.alist(before=before, limit=limit, tenant=whose)
-    following = found[-1].id if len(found) == limit else None
-    return JsonResponse({"items": [describe_entry(entry) for entry in found], "next": following})
+    audit = call.client.audit
+    source = PageSource(
+        lambda cursor, number: audit.list(before=cursor, limit=number, tenant=whose), by_id, describe_entry, WITH_TEXT
+    )
+    page = await call.client.runtime.hop(read_page, source, before, limit)
+    return JsonResponse(page.answer(by_id))

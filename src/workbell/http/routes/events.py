@@ -12,6 +12,7 @@ from starlette.responses import Response
 from workbell.client.local import LocalClient
 from workbell.events.emitting import Emitter, Fact
 from workbell.http.answers import JsonResponse
+from workbell.http.bounded_pages import PageSource, by_id, read_page
 from workbell.http.call import ApiCall, call_of
 from workbell.http.idempotency import answer_once, key_at, key_of
 from workbell.http.routing import IDEMPOTENCY_KEY, Routes
@@ -117,9 +118,12 @@ async def list(  # noqa: A001
     limit: Limit = 100,
 ) -> Response:
     """List events, newest first; those of a pattern among the 10,000 before the cursor."""
-    found = await call_of(request).client.events.alist(type=wanted, before=before, limit=limit)
-    following = found[-1].id if len(found) == limit else None
-    return JsonResponse({"items": [event.as_dict() for event in found], "next": following})
+    client = call_of(request).client
+    source = PageSource(
+        lambda cursor, number: client.events.list(type=wanted, before=cursor, limit=number), by_id, Event.as_dict
+    )
+    page = await client.runtime.hop(read_page, source, before, limit)
+    return JsonResponse(page.answer(by_id))
 
 
 @routes.add("GET", "/events/match", needs=Scope.READ, answers=EventSubscribers)

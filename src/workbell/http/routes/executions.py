@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.http.answers import JsonResponse
+from workbell.http.bounded_pages import PageSource, by_id, read_page
 from workbell.http.call import call_of
 from workbell.http.routing import Routes
 from workbell.http.schemas.base import Limit, ListPage, Name
 from workbell.http.schemas.executions import ExecutionShown, Invocations
 from workbell.model.access import Scope
-from workbell.model.execution import ExecutionStatus
+from workbell.model.execution import Execution, ExecutionStatus
 
 routes = Routes("executions")
 
@@ -29,11 +30,13 @@ async def list(  # noqa: A001
     limit: Limit = 100,
 ) -> Response:
     """List what events started, newest first."""
-    found = await call_of(request).client.aexecutions(
-        trigger=trigger, event=event, status=status, before=before, limit=limit
+    client = call_of(request).client
+    wanted: dict[str, Any] = {"trigger": trigger, "event": event, "status": status}
+    source = PageSource(
+        lambda cursor, number: client.executions(**wanted, before=cursor, limit=number), by_id, Execution.as_dict
     )
-    following = found[-1].id if len(found) == limit else None
-    return JsonResponse({"items": [one.as_dict() for one in found], "next": following})
+    page = await client.runtime.hop(read_page, source, before, limit)
+    return JsonResponse(page.answer(by_id))
 
 
 @routes.add("GET", "/executions/{execution_id}", needs=Scope.READ, answers=ExecutionShown)

@@ -5,6 +5,7 @@ A file is handed out as an attachment of no particular type: a browser must not 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator
 from tempfile import SpooledTemporaryFile
 from typing import Annotated, Any, BinaryIO, cast
@@ -17,6 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from workbell.errors import StoredFileNotFound
 from workbell.handlers.files import CHUNK, NAME_LIMIT, Storage, StoredFile
 from workbell.http.answers import JsonResponse, nothing
+from workbell.http.bounded_pages import WITH_TEXT, PageSource, by_id, read_page
 from workbell.http.call import ApiCall, call_of
 from workbell.http.routing import Routes
 from workbell.http.schemas.base import Limit, ListPage
@@ -76,8 +78,10 @@ async def list(  # noqa: A001
 ) -> Response:
     """List stored files, oldest first."""
     call = call_of(request)
-    found = await call.client.runtime.hop(lambda: _storage(call).list(after=after, limit=limit))
-    return JsonResponse({"items": found, "next": found[-1].id if len(found) == limit else None})
+    storage = _storage(call)
+    source = PageSource(lambda cursor, number: storage.list(after=cursor or "", limit=number), by_id, largest=WITH_TEXT)
+    page = await call.client.runtime.hop(read_page, source, after, limit)
+    return JsonResponse(page.answer(by_id))
 
 
 @routes.add("GET", "/files/{file_id}", needs=Scope.READ, answers=FileShown)
@@ -102,9 +106,32 @@ async def content(request: Request, file_id: str) -> Response:
 
 
 async def _chunks(call: ApiCall, opened: BinaryIO) -> AsyncIterator[bytes]:
-    with opened:
-        while chunk := await call.client.runtime.hop(opened.read, CHUNK):
+    reader, runtime = ChunkReader(opened), call.client.runtime
+    try:
+        while chunk := await runtime.hop(reader.read):
             yield chunk
+    finally:
+        if not runtime.in_background(reader.close):
+            reader.close()
+
+
+class ChunkReader:
+    """Reads a file on threads. When the client leaves, a read may be under way: `close` comes after it, and a read that
+    comes after `close` finds the end of the file."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._turn = threading.Lock()
+        self._closed = False
+
+    def read(self) -> bytes:
+        with self._turn:
+            return b"" if self._closed else self._file.read(CHUNK)
+
+    def close(self) -> None:
+        with self._turn:
+            self._closed = True
+            self._file.close()
 
 
 @routes.add("DELETE", "/files/{file_id}", needs=Scope.OPERATE, status=204)

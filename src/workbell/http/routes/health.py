@@ -6,12 +6,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from workbell.errors import StoreError
 from workbell.http.answers import JsonResponse
 from workbell.http.problems import of_error
 from workbell.http.routes.metrics import metrics
 from workbell.http.service import service_of
-from workbell.stores.port import Store
 
 
 async def healthz(_request: Request) -> Response:
@@ -23,22 +21,13 @@ async def readyz(request: Request) -> Response:
     service = service_of(request)
     if service.stopping.is_set():
         return JsonResponse({"status": "stopping"}, 503)
-    try:
-        await service.client.runtime.hop(_check, service.client.store)
-    except StoreError as error:
-        return of_error(error)
-    return JsonResponse({"status": "ready"})
-
-
-def _check(store: Store) -> None:
-    store.check()
-    store.runs.next_due()
+    trouble = await service.readiness.trouble()
+    return JsonResponse({"status": "ready"}) if trouble is None else of_error(trouble)
 
 
 async def openapi_page(request: Request) -> Response:
-    return JsonResponse(
-        await service_of(request).client.runtime.hop(request.app.openapi)
-    )  # the first time it takes a second
+    describe = request.app.openapi
+    return await service_of(request).pages.answer(request, "openapi", lambda: JsonResponse(describe()))
 
 
 PLAIN_ROUTES: list[BaseRoute] = [

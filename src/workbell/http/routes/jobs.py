@@ -25,9 +25,14 @@ routes = Routes("jobs")
 
 @routes.add("GET", "/jobs", needs=Scope.READ, answers=JobList)
 async def list(request: Request) -> Response:  # noqa: A001
-    """List the jobs, and what is wrong with job files."""
+    """List the jobs, and what is wrong with job files.
+
+    Problems of files are shown to those who may see the tenant of the program, whose files they are: an error may quote
+    what a file has loaded.
+    """
     call = call_of(request)
-    problems = [{"path": one.path, "line": one.line, "message": one.message} for one in call.service.jobs.problems]
+    wrong = call.service.jobs.problems if call.is_operator else []
+    problems = [{"path": one.path, "line": one.line, "message": one.message} for one in wrong]
     return JsonResponse({"items": await call.client.runtime.hop(_jobs, call), "problems": problems})
 
 

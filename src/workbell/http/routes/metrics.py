@@ -1,5 +1,6 @@
 """`/metrics`, for Prometheus: with a token that may read, unless the setting http_metrics_open says that none is
-needed. A token of one tenant sees the runs and queues of that tenant."""
+needed. A token of one tenant sees the runs and queues of that tenant, and what all tenants share only if that is the
+tenant of the program."""
 
 from __future__ import annotations
 
@@ -17,10 +18,11 @@ GUARD = RouteGuard("metrics.get", Scope.READ)
 
 async def metrics(request: Request) -> Response:
     service = service_of(request)
-    asked, tenant = request.query_params, None
+    asked, tenant, shared = request.query_params, None, True
     if not service.settings.http_metrics_open:
         call = await service.admit(request, GUARD)
         if call.access.tenant != EVERY_TENANT or "tenant" in asked:
             tenant = call.tenant
-    view = MetricsScope(tenant, asked.get("by_tenant") in ("1", "true"))
+        shared = call.is_operator
+    view = MetricsScope(tenant, asked.get("by_tenant") in ("1", "true"), shared)
     return Response(await service.metrics.page(view), media_type=CONTENT_TYPE)

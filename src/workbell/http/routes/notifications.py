@@ -10,11 +10,13 @@ from starlette.responses import Response
 
 from workbell.errors import Forbidden, InvalidOption
 from workbell.http.answers import JsonResponse
+from workbell.http.bounded_pages import PageSource, by_id, read_page
 from workbell.http.call import ApiCall, call_of
 from workbell.http.routing import Routes
 from workbell.http.schemas.base import Limit, ListPage
 from workbell.http.schemas.notifications import NewNotification, NotificationShown, ReadAnswer, ReadBody
 from workbell.model.access import Scope
+from workbell.model.notification import Notification
 from workbell.model.users import UserId
 
 routes = Routes("notifications")
@@ -29,9 +31,14 @@ async def list(  # noqa: A001
 ) -> Response:
     """List your notifications, newest first: those of the token's user."""
     call = call_of(request)
-    found = await call.client.notifications.alist(_person(call), unread=unread, before=before, limit=limit)
-    following = found[-1].id if len(found) == limit else None
-    return JsonResponse({"items": [one.as_dict() for one in found], "next": following})
+    person, notifications = _person(call), call.client.notifications
+    source = PageSource(
+        lambda cursor, number: notifications.list(person, unread=unread, before=cursor, limit=number),
+        by_id,
+        Notification.as_dict,
+    )
+    page = await call.client.runtime.hop(read_page, source, before, limit)
+    return JsonResponse(page.answer(by_id))
 
 
 @routes.add("POST", "/notifications/read", needs=None, answers=ReadAnswer)

@@ -8,17 +8,19 @@ from typing import Annotated, Any
 
 from fastapi import Body, Query
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from workbell.errors import InvalidOption, WaitTimeout
 from workbell.http.answers import JsonResponse
+from workbell.http.bounded_pages import WITH_TEXT, PageSource, read_page
 from workbell.http.call import ApiCall, call_of
 from workbell.http.enqueueing import Order
 from workbell.http.found_runs import found_runs
 from workbell.http.idempotency import ANSWER_TTL, answer_once, fingerprint_of, key_at, key_of
+from workbell.http.open_limits import STREAMS, WAITS
 from workbell.http.routing import IDEMPOTENCY_KEY, Routes
 from workbell.http.run_filter import RunFilter, run_filter
-from workbell.http.run_stream import events_of
+from workbell.http.run_stream import StreamOfRun, events_of
 from workbell.http.schemas.base import Limit, ListPage
 from workbell.http.schemas.runs import (
     Attempts,
@@ -33,13 +35,14 @@ from workbell.http.schemas.runs import (
     RunShown,
     WhyShown,
 )
+from workbell.http.worker_facts import alias_of, without_ids
 from workbell.model.access import Scope
 from workbell.model.clock import EPOCH
 from workbell.model.keys import KeyScope
 from workbell.model.log_line import LogLine
 from workbell.model.request import ABOUT_KEYS
 from workbell.model.retry import Retry
-from workbell.model.run import IdempotencyKey, Run
+from workbell.model.run import Attempt, IdempotencyKey, Run
 from workbell.model.state import CANCELED
 
 routes = Routes("runs")
@@ -159,25 +162,30 @@ async def get(
 
 async def _wait(call: ApiCall, run: Run, wait: float) -> Run:
     service, waiting = call.service, call.client.await_(run.id, timedelta(seconds=wait))
-    with service.access_watch.watch(call.access, call.request) as opened:
+    with (
+        service.opened.waits.one_more(WAITS, call.who),
+        service.access_watch.watch(call.access, call.request) as watched,
+    ):
         try:
-            run = await service.unless_stopped(waiting, run, opened.over)
+            run = await service.unless_stopped(waiting, run, watched.over)
         except WaitTimeout:
             run = await call.client.aget(run.id)
-        opened.check()
+        watched.check()
     return run
 
 
 @routes.add("GET", "/runs/{run_id}/attempts", needs=Scope.READ, answers=Attempts)
 async def attempts(request: Request, run_id: str) -> Response:
     """List every attempt of a run, oldest first."""
-    found = await call_of(request).client.aattempts(run_id)
-    return JsonResponse({"items": [attempt_shown(one) for one in found]})
+    call = call_of(request)
+    found = await call.client.aattempts(run_id)
+    return JsonResponse({"items": [attempt_shown(call, one) for one in found]})
 
 
-def attempt_shown(one: Any) -> Mapping[str, Any]:
+def attempt_shown(call: ApiCall, one: Attempt) -> Mapping[str, Any]:
     names = ("run", "number", "status", "started_at", "finished_at", "worker", "error", "error_type", "result")
-    return {name: getattr(one, name) for name in names}
+    shown = {name: getattr(one, name) for name in names}
+    return shown if one.worker is None or call.is_operator else shown | {"worker": alias_of(one.worker)}
 
 
 @routes.add("GET", "/runs/{run_id}/logs", needs=Scope.READ, answers=ListPage[LogLineShown])
@@ -189,9 +197,11 @@ async def logs(
 ) -> Response:
     """Read what a run's handler logged, oldest first."""
     call = call_of(request)
-    lines = await call.client.alogs(run_id, after=_cursor(run_id, after), limit=limit)
-    following = f"{lines[-1].attempt}:{lines[-1].line}" if len(lines) == limit else None
-    return JsonResponse({"items": lines, "next": following})
+    source = PageSource(
+        lambda line, number: call.client.logs(run_id, after=line, limit=number), lambda line: line, largest=WITH_TEXT
+    )
+    page = await call.client.runtime.hop(read_page, source, _cursor(run_id, after), limit)
+    return JsonResponse(page.answer(lambda line: f"{line.attempt}:{line.line}"))
 
 
 def _cursor(run_id: str, cursor: str | None) -> LogLine | None:
@@ -206,7 +216,11 @@ async def why(request: Request, run_id: str) -> Response:
     """Say why a run is not running, or how it ended."""
     call = call_of(request)
     run = await call.client.aget(run_id)
-    return JsonResponse({"run": run.id, "status": run.status, "why": await call.client.awhy(run_id)})
+    reason = await call.client.awhy(run_id)
+    if not call.is_operator:
+        workers = await call.client.runtime.hop(call.client.store.workers.list)
+        reason = without_ids(reason, [*filter(None, [run.worker]), *(worker.id for worker in workers)])
+    return JsonResponse({"run": run.id, "status": run.status, "why": reason})
 
 
 @routes.add("POST", "/runs/{run_id}/cancel", needs=Scope.OPERATE, answers=RunShown)
@@ -233,4 +247,4 @@ async def stream(request: Request, run_id: str) -> Response:
     call = call_of(request)
     run = await call.client.aget(run_id)
     lines: AsyncIterator[bytes] = events_of(call, run)
-    return StreamingResponse(lines, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+    return StreamOfRun(lines, call.service.opened.streams.one_more(STREAMS, call.who))

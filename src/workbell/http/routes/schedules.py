@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from itertools import islice, takewhile
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
@@ -13,7 +11,9 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from workbell.client.local import LocalClient
 from workbell.http.answers import JsonResponse, nothing
+from workbell.http.bounded_pages import WITH_TEXT, PageSource, by_name, read_page
 from workbell.http.call import ApiCall, call_of
 from workbell.http.etags import IF_MATCH, NOT_MODIFIED, answer_with, check_match, etag_of
 from workbell.http.routing import Routes
@@ -33,17 +33,17 @@ from workbell.http.schemas.schedules import (
 )
 from workbell.model.access import Scope
 from workbell.model.retry import Retry
-from workbell.model.schedule import Schedule
+from workbell.model.schedule import Schedule, Tick
 from workbell.scheduling.clock_notes import clock_notes
 from workbell.scheduling.declare import try_out
 from workbell.scheduling.request import enqueue_options
-from workbell.scheduling.rule import ScheduleRule, rule_of
+from workbell.scheduling.rule import ScheduleRule, first_runs, rule_of
 from workbell.scheduling.schedules import Declaration
 from workbell.scheduling.words import rule_in_words
 
 routes = Routes("schedules")
 
-LONG_ENOUGH = 0.5  # seconds of search for ticks; those found by then are shown
+LONG_ENOUGH = 0.1  # seconds of the CPU to search for ticks; those found by then are shown
 
 # What somebody can change; all else changes by itself.
 DEFINITION = "name job kind expression timezone options enabled paused".split()
@@ -58,9 +58,10 @@ async def list(  # noqa: A001
     request: Request, after: Annotated[str, Query(max_length=200)] = "", limit: Limit = 100
 ) -> Response:
     """List the schedules by name; `after` is the cursor."""
-    found = await call_of(request).client.schedules.alist(after=after, limit=limit)
-    following = found[-1].name if len(found) == limit else None
-    return JsonResponse({"items": [shown(one) for one in found], "next": following})
+    client = call_of(request).client
+    source = PageSource(lambda cursor, number: client.schedules.list(after=cursor or "", limit=number), by_name, shown)
+    page = await client.runtime.hop(read_page, source, after, limit)
+    return JsonResponse(page.answer(by_name))
 
 
 @routes.add("GET", "/schedules/{name}", needs=Scope.READ, answers=ScheduleShown, more=NOT_MODIFIED)
@@ -153,12 +154,16 @@ async def preview(
     n: Annotated[int, Query(ge=1, le=1000)] = 5,
     after: Annotated[When | None, Query()] = None,
 ) -> Response:
-    """Say when the next runs will be due."""
+    """Say when the next runs will be due: `n` of them, or fewer where the search for rare ones takes long."""
     client = call_of(request).client
-    schedule = await client.schedules.aget(name)
-    found = await client.schedules.apreview(name, n, after=after)
+    return JsonResponse(await client.runtime.hop(_preview, client, name, n, after))
+
+
+def _preview(client: LocalClient, name: str, n: int, after: datetime | None) -> dict[str, Any]:
+    schedule = client.schedules.get(name)
+    found = client.schedules.preview_within(name, n, after, LONG_ENOUGH)
     since = client.store.clock.now() if after is None else after
-    return JsonResponse(_upcoming(rule_of(schedule), found, schedule.timezone, since))
+    return _upcoming(rule_of(schedule), found, schedule.timezone, since)
 
 
 def _upcoming(rule: ScheduleRule, times: Sequence[datetime], zone: str, since: datetime) -> dict[str, Any]:
@@ -172,9 +177,16 @@ async def ticks(
     request: Request, name: str, before: Annotated[When | None, Query()] = None, limit: Limit = 100
 ) -> Response:
     """List the outcomes of a schedule's ticks, newest first; `before` is the cursor."""
-    found = await call_of(request).client.schedules.aticks(name, before=before, limit=limit)
-    following = found[-1].due.astimezone(UTC).isoformat() if len(found) == limit else None
-    return JsonResponse({"items": found, "next": following})
+    client = call_of(request).client
+    source = PageSource(
+        lambda cursor, number: client.schedules.ticks(name, before=cursor, limit=number), _due, largest=WITH_TEXT
+    )
+    page = await client.runtime.hop(read_page, source, before, limit)
+    return JsonResponse(page.answer(lambda tick: _due(tick).astimezone(UTC).isoformat()))
+
+
+def _due(tick: Tick) -> datetime:
+    return tick.due
 
 
 @routes.add("POST", "/cron/preview", needs=Scope.READ, answers=CronShown)
@@ -188,7 +200,5 @@ def _try(asked: CronAsked, now: datetime) -> dict[str, Any]:
     words = asked.model_fields_set - {"timezone", "n"}
     settings: Any = {word: value for word in words if (value := getattr(asked, word)) is not None}
     rule = try_out(settings, asked.timezone, now)
-    end = time.thread_time() + LONG_ENOUGH
-    # Where the window lets hardly a tick through, years are searched for each.
-    found = [*islice(takewhile(lambda _tick: time.thread_time() < end, rule.runs(now)), asked.n)]
+    found = first_runs(rule, now, asked.n, LONG_ENOUGH)
     return _upcoming(rule, found, asked.timezone, now) | {"in_words": rule_in_words(rule)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
@@ -25,6 +27,7 @@ async def make(request: Request) -> Response:
     do what your token may, and ends when that is revoked.
     """
     call = call_of(request)
+    call.service.ticket_rates.check(call.tenant, call.access, time.monotonic())
     made = await make_ticket(call.client, call.access)
     return JsonResponse({"ticket": made.text, "expires_at": made.token.expires_at}, 201)
 

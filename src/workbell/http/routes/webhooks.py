@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from workbell.errors import RunNotFound
 from workbell.http.answers import JsonResponse, nothing
+from workbell.http.bounded_pages import PageSource, by_id, read_page
 from workbell.http.call import ApiCall, call_of
 from workbell.http.idempotency import MadeOnce, answer_secret
 from workbell.http.routes.runs import attempt_shown
@@ -174,8 +175,14 @@ async def deliveries(
     limit: Limit = 100,
 ) -> Response:
     """List what was and will be sent to an endpoint, newest first."""
-    found = await call_of(request).client.webhooks.adeliveries(endpoint_id, status=status, before=before, limit=limit)
-    return JsonResponse({"items": _as_dicts(found), "next": found[-1].id if len(found) == limit else None})
+    client = call_of(request).client
+    source = PageSource(
+        lambda cursor, number: client.webhooks.deliveries(endpoint_id, status=status, before=cursor, limit=number),
+        by_id,
+        Delivery.as_dict,
+    )
+    page = await client.runtime.hop(read_page, source, before, limit)
+    return JsonResponse(page.answer(by_id))
 
 
 def _as_dicts(found: Sequence[Delivery]) -> Sequence[dict[str, Any]]:
@@ -185,7 +192,8 @@ def _as_dicts(found: Sequence[Delivery]) -> Sequence[dict[str, Any]]:
 @routes.add("GET", "/webhooks/deliveries/{delivery_id}/attempts", needs=Scope.READ, answers=Attempts)
 async def attempts(request: Request, delivery_id: str) -> Response:
     """List every try of a delivery; the `result` of each has `status_code`, `duration_ms` and `answer`."""
-    client = call_of(request).client
-    if not is_delivery(await client.aget(delivery_id)):
+    call = call_of(request)
+    if not is_delivery(await call.client.aget(delivery_id)):
         raise RunNotFound(f"run {delivery_id} is no delivery of a webhook.")
-    return JsonResponse({"items": [attempt_shown(one) for one in await client.webhooks.aattempts(delivery_id)]})
+    found = await call.client.webhooks.aattempts(delivery_id)
+    return JsonResponse({"items": [attempt_shown(call, one) for one in found]})

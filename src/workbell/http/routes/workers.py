@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,8 +13,8 @@ from workbell.http.answers import JsonResponse
 from workbell.http.call import ApiCall, call_of
 from workbell.http.routing import Routes
 from workbell.http.schemas.workers import WorkerList, WorkerShown
+from workbell.http.worker_facts import for_tenant, whole
 from workbell.model.access import EVERY_TENANT, Scope
-from workbell.model.worker import SeenWorker
 
 routes = Routes("workers")
 
@@ -23,9 +23,19 @@ routes = Routes("workers")
 async def list(request: Request) -> Response:  # noqa: A001
     """List the workers of all machines: how much each does, and which of it is the tenant's.
 
-    Lost ones are listed for a day.
+    Lost ones are listed for a day. A token of another tenant than the program's sees what concerns that tenant: an
+    alias for the id, its own runs and how many these are; neither host, pid and version nor what they do for others.
     """
-    return JsonResponse({"items": [_shown(seen) for seen in await call_of(request).client.aworkers()]})
+    call = call_of(request)
+    return JsonResponse({"items": await call.client.runtime.hop(_workers, call)})
+
+
+def _workers(call: ApiCall) -> Sequence[dict[str, Any]]:
+    seen = call.client.workers()
+    if call.is_operator:
+        return [whole(one) for one in seen]
+    jobs = {job.name for job in call.client.jobs.list()}
+    return [for_tenant(one, jobs) for one in seen]
 
 
 @routes.add("POST", "/workers/{worker_id}/drain", needs=Scope.OPERATE, answers=WorkerShown)
@@ -36,13 +46,13 @@ async def drain(request: Request, worker_id: str) -> Response:
     begins nothing. It stays there until it is resumed or stopped; once `drain_seen_at` is set and `busy` is 0, its
     machine can be taken away. A slash in its id is sent as %2F.
     """
-    return JsonResponse(_shown(await _of_all(request).client.adrain_worker(worker_id)))
+    return JsonResponse(whole(await _of_all(request).client.adrain_worker(worker_id)))
 
 
 @routes.add("POST", "/workers/{worker_id}/resume", needs=Scope.OPERATE, answers=WorkerShown)
 async def resume(request: Request, worker_id: str) -> Response:
     """Let a drained worker claim runs again. Only with a token of all tenants."""
-    return JsonResponse(_shown(await _of_all(request).client.aresume_worker(worker_id)))
+    return JsonResponse(whole(await _of_all(request).client.aresume_worker(worker_id)))
 
 
 def _of_all(request: Request) -> ApiCall:
@@ -51,8 +61,3 @@ def _of_all(request: Request) -> ApiCall:
     if call.access.tenant != EVERY_TENANT:
         raise Forbidden("Workers are shared by all tenants: they are drained and resumed with a token of all tenants.")
     return call
-
-
-def _shown(seen: SeenWorker) -> dict[str, Any]:
-    shown = msgspec.structs.asdict(seen.worker) | {"alive": seen.alive, "busy": seen.busy}
-    return shown | {"runs": [run.as_dict() for run in seen.runs]}

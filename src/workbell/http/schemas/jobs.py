@@ -78,7 +78,7 @@ class JobProblem(Shown):
 
 class JobList(Shown):
     items: list[JobShown]
-    problems: list[JobProblem]
+    problems: list[JobProblem] = Field(description="Empty for a token of another tenant than the program's.")
 
 
 class ReloadShown(Shown):

@@ -11,7 +11,11 @@ from workbell.http.schemas.runs import RunShown
 
 
 class WorkerShown(Shown):
-    """One worker process. Its `runs` are those of the tenant; `busy` counts all that it holds."""
+    """One worker process. Its `runs` are those of the tenant; `busy` counts all that it holds.
+
+    For a token of another tenant than the program's, `id` is an alias, `host`, `incarnation` and `version` are empty,
+    `pid` is 0, `jobs` are those that the tenant has, and `busy` counts the tenant's own runs.
+    """
 
     id: str
     host: str = Field(examples=["box-1"])

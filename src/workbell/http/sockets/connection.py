@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from workbell.client.local import LocalClient
 from workbell.errors import Forbidden, InvalidOption, TooMany, WorkbellError
+from workbell.http.open_limits import HeldBy
 from workbell.http.sockets import frames
 from workbell.http.sockets.feed import UNREAD, Feed, PassedOn
 from workbell.http.sockets.frames import ClientMessage, Ping, Read, Subscribe, Topic, Unsubscribe
@@ -32,8 +33,9 @@ class MessageSource(Protocol):
 
 
 class SocketConnection:
-    def __init__(self, hub: Hub, wire: Wire, access: Access, client: LocalClient) -> None:
+    def __init__(self, hub: Hub, wire: Wire, access: Access, client: LocalClient, who: HeldBy) -> None:
         self.access = access
+        self.who = who
         self.client = client
         self.feed: Feed | None = None
         self._hub = hub
@@ -114,6 +116,7 @@ class SocketConnection:
     async def _receive_all(self) -> None:
         while True:
             frame = await self._wire.receive()
+            await self._hub.frames.wait(self.who)
             name = None
             try:
                 message = frames.decode(frame)
@@ -141,14 +144,17 @@ class SocketConnection:
         if asked.id in self._sources:
             raise InvalidOption(f"id: there is a subscription {asked.id!r} already; choose another name.")
         if len(self._sources) >= MOST_SUBSCRIPTIONS:
-            raise TooMany(f"a connection may have {MOST_SUBSCRIPTIONS} subscriptions; end one of them.")
+            raise TooMany(
+                f"this connection has {MOST_SUBSCRIPTIONS} subscriptions, as many as one may; end one of them."
+            )
         filter_of(asked)
         if asked.topic is Topic.NOTIFICATIONS:
             await self._subscribe_to_notifications(asked)
             return
         if not self.access.may(Scope.READ):
             raise Forbidden(f"the topic {asked.topic} needs the scope read.")
-        subscription = await self._hub.views.subscribe(self._hub.source_of(self.client), asked, self._wake.set)
+        source = self._hub.source_of(self.client)
+        subscription = await self._hub.views.subscribe(source, asked, self._wake.set, self.who)
         self._add(asked.id, subscription)
 
     async def _subscribe_to_notifications(self, asked: Subscribe) -> None:

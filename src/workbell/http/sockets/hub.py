@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from workbell.client.local import LocalClient
+from workbell.errors import TooMany
+from workbell.http.open_limits import HeldBy, socket_limit
 from workbell.http.sockets import frames
 from workbell.http.sockets.connection import SocketConnection
 from workbell.http.sockets.feed import body_of
+from workbell.http.sockets.frame_rates import FrameRates
 from workbell.http.sockets.notifier import SocketNotifier
 from workbell.http.sockets.topics import ViewSource
 from workbell.http.sockets.views import Views
-from workbell.http.sockets.wire import GOING_AWAY, REFUSED, TRY_AGAIN_LATER, Wire
+from workbell.http.sockets.wire import GOING_AWAY, REFUSED, TRY_AGAIN_LATER, Wire, close_reason
 from workbell.model.access import Access
 from workbell.model.notification import Notification
 from workbell.model.users import user_number
@@ -26,8 +29,6 @@ if TYPE_CHECKING:
 STUCK_CHECK = 4.0  # seconds between two checks whether clients read
 STUCK = 30.0  # seconds for which a client may not take a message
 
-Who = tuple[str, object]
-
 
 class Hub:
     """All WebSocket connections and their shared tasks, which run only while clients are connected."""
@@ -35,10 +36,10 @@ class Hub:
     def __init__(self, service: Service) -> None:
         self._service = service
         self.connections: set[SocketConnection] = set()
-        self._of_each: Counter[Who] = Counter()
         self._feeds: dict[str, dict[int, set[SocketConnection]]] = defaultdict(lambda: defaultdict(set))
         self.listeners: set[SocketConnection] = set()  # to notifications
         self.views = Views()
+        self.frames = FrameRates()
         self._notifier = SocketNotifier(service.client, service.bus, self._pass_on)
         self._duties: list[asyncio.Task[None]] = []
         self._deafen: Callable[[], None] | None = None
@@ -49,36 +50,25 @@ class Hub:
 
     async def serve(self, wire: Wire, access: Access, client: LocalClient) -> None:
         """A client that was let in, until it goes."""
-        # By session where that is no person: all who sign in with a printed URL are user 0.
-        who = (client.tenant, access.user_id or access.token or access.actor)
-        refusal = self._refusal(who)
-        if refusal is not None:  # a browser shows a refusal only once it is connected
-            await wire.send(frames.refused("TooMany", refusal))
-            await wire.end(TRY_AGAIN_LATER, refusal)
+        who, settings, opened = HeldBy.caller(client.tenant, access), self._service.settings, self._service.opened
+        try:
+            opened.sockets.take(socket_limit(settings.sockets, settings.sockets_per_user), who)
+        except TooMany as refusal:  # a browser shows one only once it is connected
+            await wire.send(frames.refused("TooMany", str(refusal)))
+            await wire.end(TRY_AGAIN_LATER, close_reason(str(refusal)))
             return
-        connection = SocketConnection(self, wire, access, client)
+        connection = SocketConnection(self, wire, access, client, who)
         self.connections.add(connection)
-        self._of_each[who] += 1
         self._begin()
         try:
-            with self._service.access_watch.watch(access, wire.request) as opened:
-                opened.over.add_done_callback(lambda over: connection.end(REFUSED, over.result()))
+            with self._service.access_watch.watch(access, wire.request) as watched:
+                watched.over.add_done_callback(lambda over: connection.end(REFUSED, over.result()))
                 await connection.run()
         finally:
             self.connections.discard(connection)
-            self._of_each[who] -= 1
-            if not self._of_each[who]:
-                del self._of_each[who]
+            opened.sockets.give_back(who)
             if not self.connections:
                 self._cease()
-
-    def _refusal(self, who: Who) -> str | None:
-        settings = self._service.settings
-        if len(self.connections) >= settings.sockets:
-            return f"there are {settings.sockets:,} connections; try again later"
-        if self._of_each[who] >= settings.sockets_per_user:
-            return f"you have {settings.sockets_per_user:,} connections; close one of them"
-        return None
 
     def source_of(self, client: LocalClient) -> ViewSource:
         """Source of the views of a tenant."""

@@ -6,6 +6,7 @@ what is left, and a moment later the connection is gone, whatever has become of 
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from uvicorn._types import ASGISendEvent
@@ -18,8 +19,17 @@ PATIENCE = 5.0  # seconds between the close frame and the end
 AT_THE_END = 0.5  # the same, when the server stops
 
 
+log = logging.getLogger("workbell.http.protocol")
+log.setLevel(logging.WARNING)  # below that, the libraries write whole URLs, with their tickets
+
+
 class SocketProtocol(WebSocketsSansIOProtocol):
-    """Offers the application the extension `workbell.cut`."""
+    """Offers the application the extension `workbell.cut`, and logs no tickets."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.logger = self.conn.logger = log
+        self.conn.debug = False
 
     def handle_connect(self, event: Request) -> None:
         super().handle_connect(event)

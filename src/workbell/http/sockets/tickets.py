@@ -7,13 +7,38 @@ that be revoked, the connection ends.
 
 from __future__ import annotations
 
+from math import ceil
+
 import msgspec
 
 from workbell.access.secret_text import NewToken
 from workbell.client.local import LocalClient
+from workbell.errors import TooMany
+from workbell.http.open_limits import HeldBy
+from workbell.http.rate_limits import CallerRates, Rate
 from workbell.model.access import Access, TokenKind, access_of
 
 GOOD_FOR = 30.0  # seconds
+OF_CALLER = Rate(5, 50)  # tickets: each is a row of the store for a minute or two
+OF_TENANT = Rate(50, 500)
+
+
+class TicketRates:
+    """Rate limits of tickets, by caller and by tenant."""
+
+    def __init__(self) -> None:
+        self._rates = CallerRates(OF_CALLER, OF_TENANT)
+
+    def check(self, tenant: str, access: Access, now: float) -> None:
+        """Count a ticket, or raise that there were too many."""
+        wait = self._rates.take(HeldBy.caller(tenant, access), now)
+        if wait:
+            error = TooMany(
+                f"{access.actor} asks for tickets faster than {OF_CALLER.a_second:g} a second, or tenant {tenant} "
+                f"faster than {OF_TENANT.a_second:g}. Ask again in {wait:.1f} s, and keep the sockets that are open."
+            )
+            error.retry_after = max(1, ceil(wait))
+            raise error
 
 
 async def make_ticket(client: LocalClient, access: Access) -> NewToken:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 import msgspec
 
 from workbell.client.local import LocalClient
 from workbell.errors import InvalidOption, RunNotFound
+from workbell.http.bounded_pages import MOST_BYTES, BoundedPage, PageSource, by_id, read_page
 from workbell.http.found_runs import found_runs
 from workbell.http.job_list import jobs_of, reloads_of
 from workbell.http.schedule_list import shown
 from workbell.http.sockets.frames import Subscribe, Topic, encode
 from workbell.http.sockets.snapshot import NOTHING, ViewSnapshot
 from workbell.job_files.job_folder import JobFolder
+from workbell.model.event import Event
 from workbell.model.log_line import LogLine
 from workbell.model.patterns import PatternIndex, check_pattern, is_literal
 
@@ -116,16 +119,41 @@ def read_schedules(source: ViewSource, _asked: Subscribe, _before: ViewSnapshot)
 
 
 def read_events(source: ViewSource, asked: Subscribe, before: ViewSnapshot) -> ViewSnapshot:
-    """The newest events. A pattern has no index: all events are read once, and from then on the newest page; older ones
+    """The newest events. A pattern has no index: all events are read once, and from then on the newest ones; older ones
     were seen before."""
-    verbs, pattern = source.client.events, asked.pattern
+    pattern = asked.pattern
     if pattern is None or is_literal(check_pattern(pattern)) or before is NOTHING:
-        return ViewSnapshot({event.id: encode(event.as_dict()) for event in verbs.list(type=pattern, limit=EVENTS)})
-    page, wanted = verbs.list(limit=PAGE), PatternIndex([(pattern, True)])
-    found = {one.id: encode(one.as_dict()) for one in page if wanted.match(one.type, system=one.system)}
-    if len(page) == PAGE:
-        found |= {event_id: text for event_id, text in before.items.items() if event_id < page[-1].id}
-    return ViewSnapshot(dict(list(found.items())[:EVENTS]))
+        page = _page_of_events(source, pattern, None, EVENTS)
+        items = {event.id: text.decode() for event, text in page.found}
+        return ViewSnapshot(items, None, None if page.last is None else page.last.id)
+    wanted, found = PatternIndex([(pattern, True)]), dict[str, str]()
+    position, count = None, 0
+    while True:
+        page = _page_of_events(source, None, position, PAGE - count)
+        matching = [(one, text) for one, text in page.found if wanted.match(one.type, system=one.system)]
+        found |= {event.id: text.decode() for event, text in matching}
+        count += len(page.found)
+        if page.last is None:
+            return _newest(found)
+        position = page.last.id
+        if count >= PAGE:
+            return _newest(found | {one: text for one, text in before.items.items() if one < position})
+
+
+def _page_of_events(source: ViewSource, wanted: str | None, before: str | None, limit: int) -> BoundedPage[Event]:
+    events = source.client.events
+    rows: PageSource[Event, str] = PageSource(
+        lambda cursor, number: events.list(type=wanted, before=cursor, limit=number), by_id, Event.as_dict
+    )
+    return read_page(rows, before, limit)
+
+
+def _newest(found: dict[str, str]) -> ViewSnapshot:
+    """The first of these events, as many as there may be in number and size."""
+    sizes = accumulate(len(text) for text in found.values())
+    few = sum(index == 0 or size <= MOST_BYTES for index, size in enumerate(islice(sizes, EVENTS)))
+    items = dict(islice(found.items(), few))
+    return ViewSnapshot(items, None, next(reversed(items)) if len(found) > few or few == EVENTS else None)
 
 
 def read_reloads(source: ViewSource, _asked: Subscribe, _before: ViewSnapshot) -> ViewSnapshot:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from workbell.errors import TooMany, WorkbellError
+from workbell.http.open_limits import VIEWS, HeldBy, one_less, refusal
 from workbell.http.sockets.frames import Subscribe, beginning
 from workbell.http.sockets.snapshot import NOTHING, ViewSnapshot, way
 from workbell.http.sockets.topics import READ, ViewSource, filter_of
@@ -21,7 +23,6 @@ log = logging.getLogger("workbell.http")
 
 PACE = 0.25  # seconds between two reads at the least
 POLL = 2.0  # and at the most
-MOST_VIEWS = 1000
 READERS = 4  # of the threads that all requests share; and of one tenant one
 
 Key = tuple[Any, ...]
@@ -31,11 +32,12 @@ class Subscription:
     """One subscription to a view, and the snapshot that was sent to it. A slow reader gets fewer frames, nobody waits
     for it: its next frames lead from the snapshot it has to the newest one."""
 
-    __slots__ = ("_beginning", "_bodies", "_sent", "_target", "_view", "wake")
+    __slots__ = ("_beginning", "_bodies", "_sent", "_target", "_view", "wake", "who")
 
-    def __init__(self, name: str, view: SharedView, wake: Callable[[], None]) -> None:
+    def __init__(self, name: str, view: SharedView, wake: Callable[[], None], who: HeldBy) -> None:
         self._beginning = beginning(name)
         self._view = view
+        self.who = who
         self.wake = wake
         self._sent = NOTHING
         self._target = NOTHING
@@ -66,19 +68,25 @@ class SharedView:
         self.now = NOTHING
         self._ways: list[tuple[ViewSnapshot, list[str]]] = []  # to what is now, from what others have
         self._subscriptions: set[Subscription] = set()
+        self._callers: Counter[HeldBy] = Counter()
         self.hinted = asyncio.Event()
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.ready.add_done_callback(_retrieve_error)
         self._task = asyncio.create_task(self._run(), name=f"workbell-view-{asked.topic}")
 
+    def has(self, who: HeldBy) -> bool:
+        """Whether this caller looks at it."""
+        return who in self._callers
+
     def join(self, subscription: Subscription) -> None:
         self._subscriptions.add(subscription)
+        self._callers[subscription.who] += 1
 
     def leave(self, subscription: Subscription) -> None:
         self._subscriptions.discard(subscription)
-        self.end_if_unused()
-
-    def end_if_unused(self) -> None:
+        one_less(self._callers, subscription.who)
+        if not self.has(subscription.who):
+            self._views.left_by(subscription.who)
         if not self._subscriptions:
             self._task.cancel()
             self._views.forget(self._key, self)
@@ -135,21 +143,32 @@ class Views:
 
     def __init__(self) -> None:
         self._views: dict[Key, SharedView] = {}
+        self._of_callers: Counter[HeldBy] = Counter()  # different views that each looks at
+        self._of_tenants: Counter[str] = Counter()
         self._reading = asyncio.Semaphore(READERS)
         self._turns: dict[str, asyncio.Lock] = {}
 
     def __len__(self) -> int:
         return len(self._views)
 
-    async def subscribe(self, source: ViewSource, asked: Subscribe, wake: Callable[[], None]) -> Subscription:
+    async def subscribe(
+        self, source: ViewSource, asked: Subscribe, wake: Callable[[], None], who: HeldBy
+    ) -> Subscription:
         """Subscribe to a view, which has been read once when this returns; an error of the filter is raised here."""
-        key = (source.client.tenant, asked.topic, *filter_of(asked))
+        tenant = source.client.tenant
+        key = (tenant, asked.topic, *filter_of(asked))
         view = self._views.get(key)
+        if view is None or not view.has(who):
+            new = view is None
+            of_tenant, in_all = (self._of_tenants[tenant], len(self._views)) if new else (0, 0)
+            why = refusal(VIEWS, who, self._of_callers[who], of_tenant, in_all)
+            if why is not None:
+                raise TooMany(f"{why}.")
+            self._of_callers[who] += 1
         if view is None:
-            if len(self._views) >= MOST_VIEWS:
-                raise TooMany(f"{MOST_VIEWS:,} different views are open; subscribe to one of these, or later.")
             view = self._views[key] = SharedView(self, key, source, asked)
-        subscription = Subscription(asked.id, view, wake)
+            self._of_tenants[tenant] += 1
+        subscription = Subscription(asked.id, view, wake, who)
         view.join(subscription)
         try:
             await asyncio.shield(view.ready)
@@ -168,8 +187,13 @@ class Views:
         for view in self._views.values():
             view.hinted.set()
 
+    def left_by(self, who: HeldBy) -> None:
+        """A caller looks at one view less."""
+        one_less(self._of_callers, who)
+
     def forget(self, key: Key, view: SharedView) -> None:
         if self._views.get(key) is view:
             del self._views[key]
+            one_less(self._of_tenants, key[0])
         if not self._views:
             self._turns.clear()

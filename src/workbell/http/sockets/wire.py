@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -10,12 +11,19 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+log = logging.getLogger("workbell.http")
+
 CUT = "workbell.cut"  # offered by our own server, among the extensions of the scope
 GOODBYE = 1.0  # seconds for the last word, where the server cannot cut
 
 GOING_AWAY = 1001
 REFUSED = 1008
 TRY_AGAIN_LATER = 1013
+
+
+def close_reason(text: str) -> str:
+    """A reason that fits into a close frame, which has room for 123 bytes (RFC 6455, 5.5)."""
+    return text.encode()[:123].decode("utf-8", "ignore")
 
 
 class Gone(Exception):
@@ -38,6 +46,8 @@ class Wire:
 
     async def refuse(self, response: Response) -> None:
         """Answer the handshake with an error, where the server can; else it says 403 by itself."""
+        # The path alone: the query has the ticket. At info: strangers must not fill the log with errors.
+        log.info("WebSocket %s was refused", self._scope["path"], extra={"status": response.status_code})
         if "websocket.http.response" not in self._scope.get("extensions", {}):
             await self._send({"type": "websocket.close", "code": REFUSED})
             return

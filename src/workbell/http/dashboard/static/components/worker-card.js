@@ -10,24 +10,24 @@ import { Progress } from "./progress.js";
 import { Took } from "./run-table.js";
 import { Status } from "./status.js";
 import { Table } from "./table.js";
-import { stateOf } from "./worker-summary.js";
+import { nameOf, stateOf } from "./worker-summary.js";
 
 export function WorkerCard({ worker, reload }) {
   const state = stateOf(worker);
-  const title = html`${worker.host} <span class="faint">${worker.pid}</span> <${Status} of=${state} />`;
+  const title = html`${nameOf(worker)} <span class="faint">${worker.pid || ""}</span> <${Status} of=${state} />`;
   return html`
     <${Section} title=${title} actions=${worker.alive && html`<${Drain} worker=${worker} reload=${reload} />`}>
       <${Facts} facts=${[
-        ["Busy", `${worker.busy} of ${worker.concurrency}`],
+        [worker.host ? "Busy" : "Your runs", worker.host ? `${worker.busy} of ${worker.concurrency}` : `${worker.busy}`],
         ["Seen", html`<${Time} at=${worker.seen_at} ago />`],
         ["Started", html`<${Time} at=${worker.started_at} />`],
         ["Drain asked for", worker.drained_at && !worker.drain_seen_at && html`<${Time} at=${worker.drained_at} />`],
         ["Drained since", worker.drain_seen_at && html`<${Time} at=${worker.drain_seen_at} />`],
         ["Queues", worker.queues ? worker.queues.join(", ") : "all"],
         ["Jobs", worker.jobs.length ? html`<span title=${worker.jobs.join(", ")}>${worker.jobs.length} known</span>` : "none"],
-        ["Version", worker.version],
+        ["Version", worker.version || null],
       ]} />
-      ${worker.runs.length > 0 && html`<h3>Doing</h3><${Table} caption=${`What ${worker.host} ${worker.pid} is doing`} rows=${worker.runs} columns=${[
+      ${worker.runs.length > 0 && html`<h3>Doing</h3><${Table} caption=${`What ${nameOf(worker)} ${worker.pid || ""} is doing`} rows=${worker.runs} columns=${[
         { name: "Job", cell: (run) => html`<${Link} class="strong" to=${to(["runs", run.id])}>${run.job}<//>` },
         { name: "Progress", classes: "wide", cell: (run) => html`<${Progress} progress=${run.progress} />` },
         { name: "For", classes: "number", cell: (run) => html`<${Took} run=${run} />` },

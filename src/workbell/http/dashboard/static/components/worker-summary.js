@@ -16,13 +16,16 @@ export function stateOf(worker) {
   return worker.drain_seen_at ? "drained" : "draining"; // until it has said that it obeys
 }
 
+/** Its host; who may not know that sees an alias. */
+export const nameOf = (worker) => worker.host || worker.id;
+
 export function WorkerSummary({ workers }) {
   const shown = [...workers].sort((one, other) => other.alive - one.alive).slice(0, SHOWN);
   if (!shown.length) return html`<${Empty} code="workbell start">Nobody is there to run anything:<//>`;
   return html`<${Table} caption="Workers" rows=${shown} columns=${[
-    { name: "Worker", cell: (worker) => html`<${Link} class="strong" to=${to(["workers"])}>${worker.host}<//> <span class="faint">${worker.pid}</span>` },
+    { name: "Worker", cell: (worker) => html`<${Link} class="strong" to=${to(["workers"])}>${nameOf(worker)}<//> <span class="faint">${worker.pid || ""}</span>` },
     { name: "State", cell: (worker) => html`<${Status} of=${stateOf(worker)} />` },
-    { name: "Busy", classes: "number", cell: (worker) => `${worker.busy} of ${worker.concurrency}` },
+    { name: "Busy", classes: "number", cell: (worker) => (worker.host ? `${worker.busy} of ${worker.concurrency}` : worker.busy) },
     { name: "Seen", classes: "when", cell: (worker) => html`<${Time} at=${worker.seen_at} ago />` },
   ]} />`;
 }

@@ -25,14 +25,14 @@ export function EventStream() {
 
 /** The first page, over the WebSocket. */
 function Newest({ pattern }) {
-  const { rows, problem } = useLive("events", pattern ? { pattern } : {});
+  const { rows, next, problem } = useLive("events", pattern ? { pattern } : {});
   const found = rows && [...rows.values()].sort(newestFirst);
   const known = found !== null;
   useEffect(() => {
     if (known) announce(`${found.length} events are shown.`); // for this pattern; not whenever one comes
   }, [known]);
   if (!known) return problem ? html`<${Trouble} problem=${problem} />` : html`<${Loading} />`;
-  return html`<${Trouble} problem=${problem} /><${Listed} found=${found} pattern=${pattern} next=${found.length >= PAGE ? found.at(-1).id : null} />`;
+  return html`<${Trouble} problem=${problem} /><${Listed} found=${found} pattern=${pattern} next=${next} />`;
 }
 
 /** A later page, which stands still. */

@@ -1,0 +1,70 @@
+"""Pages of lists are bounded in bytes: one that was cut has `next`, and whoever follows it has every row once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.http.conftest import Api
+from tests.http.things import Things
+from workbell.http import bounded_pages
+
+pytestmark = pytest.mark.anyio
+
+LONG = "x" * 200_000
+
+
+async def all_of(api: Api, path: str, word: str = "before") -> list[Any]:
+    found: list[Any] = []
+    cursor: dict[str, Any] = {}
+    while True:
+        answer = await api.admin.send("GET", path, params={"limit": 1000} | cursor)
+        assert answer.status_code == 200, answer.text
+        assert len(answer.content) < bounded_pages.MOST_BYTES * 1.1
+        page = answer.json()
+        found += page["items"]
+        if page["next"] is None:
+            return found
+        cursor = {word: page["next"]}
+
+
+async def test_long_rows_come_in_several_pages(api: Api) -> None:
+    for number in range(30):
+        api.a.emit("posts.created", {"number": number, "text": LONG})
+        api.a.notify(7, {"number": number, "text": "x" * 60_000})
+        api.a.schedules.put(f"nightly-{number:02}", job="send", cron="0 3 * * *", payload={"to": LONG})
+    events = await all_of(api, "/events")
+    assert [event["data"]["number"] for event in events] == [*range(29, -1, -1)]
+    first = await api.reader.ask("GET", "/events?limit=100")
+    assert (len(first["items"]), first["next"]) == (20, events[19]["id"])
+    assert [one["data"]["number"] for one in await all_of(api, "/notifications")] == [*range(29, -1, -1)]
+    assert [one["name"] for one in await all_of(api, "/schedules", "after")] == [f"nightly-{n:02}" for n in range(30)]
+
+
+async def test_each_list_can_be_cut_after_any_row(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    things = Things(api.bell, "a")
+    for number in range(3):
+        api.a.emit("posts.created", {"number": number})
+        await api.operator.ask("POST", "/files?filename=x", 201, "x")
+        await api.operator.ask("POST", f"/jobs/{things.examples['jobs', 'name']}/pause")
+    endpoint = things.examples["webhooks", "endpoint_id"]
+    api.a.webhooks.test(endpoint)
+    lists = {
+        "/events": "before",
+        "/audit": "before",
+        "/executions": "before",
+        "/files": "after",
+        f"/webhooks/{endpoint}/deliveries": "before",
+    }
+    whole = {path: await all_of(api, path, word) for path, word in lists.items()}
+    monkeypatch.setattr(bounded_pages, "MOST_BYTES", 1)
+    for path, word in lists.items():
+        assert len(whole[path]) > 1, path
+        first = await api.admin.ask("GET", path)
+        assert (first["items"], first["next"] is not None) == (whole[path][:1], True), path
+        found, cursor = first["items"], first["next"]
+        while cursor is not None:
+            page = await api.admin.ask("GET", f"{path}?{word}={cursor}")
+            found, cursor = found + page["items"], page["next"]
+        assert found == whole[path]
