@@ -271,7 +271,8 @@ def test_who_has_shown_a_token_is_no_stranger(site: Served, token: bytes, monkey
 
 def test_clients_of_a_trusted_proxy_are_not_held_against_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection_limits, "STRANGERS_OF_ADDRESS", 2)
-    bell = Workbell(store=fresh_store(), settings=Settings(http_trusted_proxies=("127.0.0.1",)))
+    monkeypatch.setattr(server, "TICKS", 10**9)
+    bell = Workbell(store=fresh_store(), settings=Settings(http_port=0, http_trusted_proxies=("127.0.0.1",)))
     try:
         with served(bell) as site:
             waiting = [Caller(site, HALF_HEADERS) for _ in range(4)]
