@@ -269,6 +269,20 @@ def test_who_has_shown_a_token_is_no_stranger(site: Served, token: bytes, monkey
         assert one.status() == 200
 
 
+def test_clients_of_a_trusted_proxy_are_not_held_against_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_limits, "STRANGERS_OF_ADDRESS", 2)
+    monkeypatch.setattr(server, "TICKS", 10**9)
+    bell = Workbell(store=fresh_store(), settings=Settings(http_port=0, http_trusted_proxies=("127.0.0.1",)))
+    try:
+        with served(bell) as site:
+            waiting = [Caller(site, HALF_HEADERS) for _ in range(4)]
+            assert Caller(site, HEALTH).status() == 200
+            assert not any(one.protocol.transport.is_closing() for one in waiting)
+    finally:
+        bell.runtime.close()
+        bell.store.close()
+
+
 def test_a_server_that_is_full_says_so(site: Served, token: bytes) -> None:
     ask = asking(token, "/jobs")
     site.server.edge.most = 2

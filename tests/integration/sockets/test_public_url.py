@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_only_a_page_of_the_public_url_is_let_in() -> None:
-    bell = Workbell(store=fresh_store(), settings=Settings(http_public_url="https://jobs.example.com"))
+    bell = Workbell(store=fresh_store(), settings=Settings(http_port=0, http_public_url="https://jobs.example.com"))
     with served(bell) as server:
         ticket = server.ticket(1)
         for foreign in (f"http://{server.host}", "http://jobs.example.com", "https://evil.example"):
