@@ -51,6 +51,16 @@ def test_a_token_and_its_text(bell: Workbell, clock: ManualClock) -> None:
     assert token.hash not in str(told)
 
 
+def test_one_is_found_without_a_look_at_the_others(bell: Workbell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenant may have thousands: of tickets alone."""
+    token = bell.tokens.create("x").token
+    theirs = bell.tokens.create("y", tenant="acme").token
+    monkeypatch.setattr(bell.store.tokens, "list", None)
+    assert bell.tokens.get(token.id) == token
+    with pytest.raises(TokenNotFound):
+        bell.tokens.get(theirs.id)
+
+
 def test_until_its_end(bell: Workbell, clock: ManualClock) -> None:
     _, text = bell.tokens.create("x", expires=timedelta(seconds=10))
     later = bell.tokens.create("y", expires=clock.now() + timedelta(days=1)).text
