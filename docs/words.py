@@ -61,7 +61,7 @@ SETTINGS = {
     "http_log": "`all`, or `problems`: requests that were refused or failed.",
     "http_metrics_open": "Whether `/metrics` needs no token.",
     "sockets": "How many WebSockets a process serves at once.",
-    "sockets_per_user": "How many of them one person, or one token, may have.",
+    "sockets_per_user": "How many of them one person, or one token, may have; one tenant may have nine tenths of all.",
 }
 
 RUN = {
@@ -365,6 +365,7 @@ FOR_US = {
     "JobFolder.start",
     "Schedules.check",
     "Schedules.delete_if",
+    "Schedules.preview_within",
     "Schedules.disable_others",
     "Schedules.put_all",
     "Workbell.registry",

@@ -22,7 +22,7 @@ from workbell.stores.port import Store
 HOURLY = {"cron": "0 * * * *", "timezone": "UTC"}
 HOUR = timedelta(hours=1)
 ONE = DECLARED.replace(hour=1, minute=0, second=0)
-IFS = ["update_if", "delete_if"]
+IFS = ["update_if", "delete_if", "preview_within"]
 VERBS = ["put", "update", "get", "list", "preview", "ticks", "pause", "resume", "delete"]
 
 

@@ -19,6 +19,7 @@ EXCEPTIONS = {
     "schedules.put_all": "for what code declares",
     "schedules.update_if": "over HTTP, `If-Match` says it",
     "schedules.delete_if": "over HTTP, `If-Match` says it",
+    "schedules.preview_within": "the service itself bounds a preview",
     "schedules.check": "for what code declares",
     "schedules.disable_others": "for what code declares",
     "triggers.processors": "needs the functions behind the jobs",
