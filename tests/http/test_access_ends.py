@@ -17,7 +17,7 @@ from tests.support.served import DEADLINE, Served, served
 from tests.support.waiting import until
 from workbell import Access, Scope, Workbell
 from workbell.http import access_watch
-from workbell.http.service import COOKIE
+from workbell.http.session_cookie import COOKIE
 from workbell.model.access import TokenKind
 from workbell.model.clock import ManualClock
 from workbell.settings import Settings
