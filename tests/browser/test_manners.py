@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 import httpx2
+import msgspec
 import pytest
 import uvicorn
 from fastapi import FastAPI
@@ -210,9 +211,10 @@ def test_two_services_on_one_machine_do_not_sign_each_other_out(site: Site, chro
 def test_a_refused_connection_says_why(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """And not that no server is there; as soon as there is room, the page is live by itself."""
     with monkeypatch.context() as full:
-        full.setattr(type(site.served.service.hub), "_refusal", lambda _hub, _who: "You have 20 connections open.")
+        service = site.served.service
+        full.setattr(service, "settings", msgspec.structs.replace(service.settings, sockets_per_user=0))
         page = site.open("/runs")
-        expect(page.get_by_role("alert")).to_contain_text("You have 20 connections open.")
+        expect(page.get_by_role("alert")).to_contain_text("You have 0 connections open, as many as one caller may")
     expect(page.get_by_text("Nothing has run yet")).to_be_visible()
 
 
