@@ -66,7 +66,7 @@ def _walk(runtime: Runtime, ctx: Context, action: Action, words: dict[str, Any],
 
 
 def _report(ctx: Context, tally: BulkTally, total: int | None) -> None:
-    ctx.progress(tally.matched, total, tally.message)
+    ctx._progress(tally.matched, total, tally.message, bulk=tally.position())
 
 
 def _total(ctx: Context, runtime: Runtime, wanted: Filter) -> int | None:

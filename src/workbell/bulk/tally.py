@@ -1,8 +1,7 @@
-"""Tally of a bulk action, stored in the message of its progress, so that the next attempt continues from there."""
+"""Tally of a bulk action, stored in its progress, so that the next attempt continues from there."""
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 from workbell.bulk.acts import Acted
@@ -11,8 +10,6 @@ from workbell.model.ids import first_id_at
 
 SHOWN = 20  # errors in the result
 OLDEST = first_id_at(EPOCH)  # beyond which there is nothing
-
-_MESSAGE = re.compile(r"([\d,]+) done, ([\d,]+) skipped, ([\d,]+) failed; (?:back to run ([0-9a-f-]{36})|at the end)\Z")
 
 
 class BulkTally(NamedTuple):
@@ -41,14 +38,24 @@ class BulkTally(NamedTuple):
         position = "at the end" if self.before == OLDEST else f"back to run {self.before}"
         return f"{self.done:,} done, {self.skipped:,} skipped, {self.failed:,} failed; {position}"
 
+    def position(self) -> dict[str, Any]:
+        """What the next attempt needs, as the progress carries it."""
+        return {
+            "before": self.before,
+            "matched": self.matched,
+            "done": self.done,
+            "skipped": self.skipped,
+            "failed": self.failed,
+            "errors": list(self.errors),
+        }
+
     def result(self) -> dict[str, Any]:
         return {"matched": self.matched, "done": self.done, "skipped": self.skipped, "errors": list(self.errors)}
 
 
 def tally_from(progress: dict[str, Any] | None, start: str) -> BulkTally:
     """The tally of an earlier attempt; at first, the id of the bulk run itself: only older runs are acted on."""
-    found = None if progress is None else _MESSAGE.match(progress.get("message") or "")
-    if progress is None or found is None:
+    position = None if progress is None else progress.get("bulk")
+    if position is None:
         return BulkTally(start)
-    done, skipped, failed = (int(number.replace(",", "")) for number in found.groups()[:3])
-    return BulkTally(found[4] or OLDEST, int(progress["done"]), done, skipped, failed)
+    return BulkTally(**{**position, "errors": tuple(position["errors"])})

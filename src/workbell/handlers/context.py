@@ -111,10 +111,15 @@ class Context:
 
         Call it as often as you like: it is written a few times a second, and the last one always.
         """
+        self._progress(done, total, message)
+
+    def _progress(self, done: float, total: float | None, message: str | None, **position: Any) -> None:
+        """Progress, and for Workbell's own jobs the position from which their next attempt goes on."""
         values = {
             "done": _amount("done", done),
             "total": None if total is None else _amount("total", total),
             "message": None if message is None else clean_text(str(message), 1000),
+            **position,
         }
         text = encode("progress", values)
         if not self._report(Held(self.run.id, self.run.token), text):
