@@ -110,13 +110,17 @@ CALLED = {"runs": Runs, "executions": Executions, "workers": Workers, "pauses": 
 
 # What is served beside the API itself.
 PAGES = [
-    ("GET /", "–", "The page of the service; with the token of a printed URL it signs a browser in."),
+    (
+        "GET /",
+        "–",
+        "The page of the service; with the token of a printed URL, the button that signs a browser in.",
+    ),
     ("GET /docs", "–", "This table for people, with parameters and examples."),
     ("GET /openapi.json", "–", "The same for programs."),
     ("GET /healthz", "–", "Whether the process lives."),
     ("GET /readyz", "–", "Whether the store answers, and the server is not stopping."),
     ("GET /metrics", "`read`", "For Prometheus; with `http_metrics_open` without a token."),
-    ("GET /ws", "a ticket", "[The WebSocket](../how-to/notifications.md#the-websocket)."),
+    ("GET /ws", "a session, a token or a ticket", "[The WebSocket](../how-to/notifications.md#the-websocket)."),
 ]
 
 

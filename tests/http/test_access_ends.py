@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 from starlette.requests import HTTPConnection
+from websockets.exceptions import InvalidStatus
 
 from tests.integration.sockets.raw_client import closed_with
 from tests.support.fresh_store import fresh_store
@@ -30,13 +31,16 @@ class Hook:
 
     def __init__(self) -> None:
         self.access: Access | None = Access(scopes=frozenset({Scope.READ}), actor="ada", user_id=7)
-        self.fails = False
+        self.fails = self.hangs = self.hung = False
         self.asked: list[str] = []
 
     async def __call__(self, connection: HTTPConnection) -> Access | None:
         self.asked.append(connection.url.path)
         if self.fails:
             raise ConnectionError("the application's database is away")
+        if self.hangs and "x-user" in connection.headers:
+            self.hung = True
+            await asyncio.sleep(DEADLINE)
         return self.access if connection.headers.get("x-user") == "ada" else None
 
 
@@ -303,5 +307,39 @@ async def test_one_query_for_all_and_none_for_nobody(server: Served, monkeypatch
         everybody = sorted(one.token.id for one in made)
         await asyncio.to_thread(until, lambda: rounds[-2:] == [everybody, everybody] and len(rounds) > 3)
     watch = server.service.access_watch
-    await asyncio.to_thread(until, lambda: watch._checking is None)
+    await asyncio.to_thread(until, lambda: not watch._checking)
     assert not watch._open
+
+
+async def test_a_hook_that_hangs_holds_up_nobody_else(server: Served, hook: Hook, monkeypatch: Any) -> None:
+    monkeypatch.setattr(access_watch, "PATIENCE", DEADLINE)
+    token, text = server.bell.tokens.create("program")
+    hanging = wait(server, **ADA)
+    await hanging.begun()
+    hook.hangs = True
+    other = wait(server, Authorization=f"Bearer {text}")
+    await other.begun(2)
+    await asyncio.to_thread(until, lambda: hook.hung)
+    server.bell.tokens.revoke(token.id)
+    check_ended(await other.answer(), access_watch.TOKEN_ENDED)
+    assert not hanging.task.done()
+    hanging.task.cancel()
+
+
+async def test_a_ticket_is_not_for_another_user_of_the_hook(server: Served, hook: Hook) -> None:
+    async with http(server, **ADA) as client:
+        ticket = (await client.post("/api/v1/sockets/tickets")).json()["ticket"]
+    hook.access = Access(scopes=frozenset({Scope.READ}), actor="eve", user_id=8)
+    with pytest.raises(InvalidStatus) as refused:
+        async with server.connect(f"?ticket={ticket}", additional_headers=ADA):
+            pass
+    assert refused.value.response.status_code == 403
+
+
+async def test_a_wait_ends_when_its_caller_leaves(server: Served) -> None:
+    """Else it would be counted among the caller's waits for the rest of its time."""
+    leaving = wait(server, Authorization=f"Bearer {server.bell.tokens.create('program').text}")
+    await leaving.begun()
+    assert len(server.service.opened.waits) == 1
+    leaving.task.cancel()
+    await asyncio.to_thread(until, lambda: len(server.service.opened.waits) == 0)

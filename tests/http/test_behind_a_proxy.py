@@ -43,6 +43,31 @@ class Scene:
         return await http.post("/", data={"token": self.token}, headers=headers)
 
 
+async def test_services_at_two_ports_of_a_host_have_sessions_of_their_own(clock: ManualClock) -> None:
+    scene = Scene(clock, http_public_url=f"{URL}:8443")
+    async with scene.peer() as http:
+        answer = await scene.sign_in(http, Origin=f"{URL}:8443")
+        assert answer.headers["set-cookie"].startswith("__Host-workbell_session_8443=wb_")
+
+
+@pytest.mark.parametrize(
+    ("origin", "site", "status"),
+    [
+        (URL, "same-origin", 201),
+        ("https://ops.example.com", "same-site", 201),  # a name of the setting http_hosts
+        ("https://evil.example.com", "same-site", 403),
+        (None, "cross-site", 403),
+    ],
+)
+async def test_whose_page_may_send_something(clock: ManualClock, origin: str | None, site: str, status: int) -> None:
+    scene = Scene(clock, http_public_url=URL, http_hosts=("ops.example.com",))
+    async with scene.peer(base=URL) as http:
+        assert (await scene.sign_in(http, Origin=URL)).status_code == 303
+        headers = {"Sec-Fetch-Site": site} | ({} if origin is None else {"Origin": origin})
+        answer = await http.post("/api/v1/tokens", json={"name": "made"}, headers=headers)
+        assert answer.status_code == status
+
+
 async def test_a_session_behind_a_public_url_is_for_https_and_this_host_alone(clock: ManualClock) -> None:
     scene = Scene(clock, http_public_url=URL)
     for base in (URL, "http://127.0.0.1:8321"):  # whether or not the proxy passes the Host on

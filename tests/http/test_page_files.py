@@ -55,6 +55,12 @@ class TestCompression:
         assert int(small.headers["content-length"]) == len(gzip.compress(plain.content, LEVEL, mtime=0))
         assert small.json() == plain.json()
 
+    @pytest.mark.parametrize("encoding", ["gzip;q=0", "br, gzip; q=0.0", "deflate"])
+    async def test_callers_that_do_not_take_it(self, api: Api, encoding: str) -> None:
+        for path in ("/openapi.json", f"/static/{assets().digest}/bundle.css"):
+            answer = await api.http.get(path, headers={"Accept-Encoding": encoding})
+            assert "content-encoding" not in answer.headers
+
     async def test_short_answers_are_left(self, api: Api) -> None:
         assert "content-encoding" not in (await self.answer(api, "/pauses")).headers
 

@@ -62,27 +62,23 @@ class AccessWatch:
         self._client = client
         self._hook = hook
         self._open: set[OpenAccess] = set()
-        self._checking: asyncio.Task[None] | None = None
+        self._checking: list[asyncio.Task[None]] = []
 
     @contextmanager
     def watch(self, access: Access, connection: HTTPConnection) -> Iterator[OpenAccess]:
         """Check an access again and again while the block lasts."""
         one = OpenAccess(access, connection)
         self._open.add(one)
-        if self._checking is None:
-            self._checking = asyncio.create_task(self._check_on())
+        if not self._checking:  # each by itself: a hook that hangs must not hold up the check of tokens
+            self._checking = [asyncio.create_task(_again(check)) for check in (self._check_tokens, self._check_hook)]
         try:
             yield one
         finally:
             self._open.discard(one)
-            if not self._open and self._checking is not None:
-                self._checking.cancel()
-                self._checking = None
-
-    async def _check_on(self) -> None:
-        while True:
-            await asyncio.sleep(RECHECK)
-            await asyncio.gather(self._check_tokens(), self._check_hook())
+            if not self._open:
+                for task in self._checking:
+                    task.cancel()
+                self._checking = []
 
     async def _check_tokens(self) -> None:
         opened = [one for one in self._open if one.access.token is not None]
@@ -111,21 +107,31 @@ class AccessWatch:
                 try:
                     async with asyncio.timeout(PATIENCE):
                         found = await ask_hook(hook, one.connection)
+                    reason = hook_end(one.access, found)
                 except Exception as error:  # noqa: BLE001  the application's own code; an error is not a no
                     if not says_no(error):
                         log.warning("the auth hook was not asked again: %s: %s", type(error).__name__, error)
                         return
-                    found = None
-            one.end(hook_end(one.access, found))
+                    reason = SIGNED_OUT
+            one.end(reason)
 
         await asyncio.gather(*(check(self._hook, one) for one in opened))
+
+
+async def _again(check: Callable[[], Awaitable[None]]) -> None:
+    while True:
+        await asyncio.sleep(RECHECK)
+        await check()
 
 
 async def ask_hook(hook: AuthHook, connection: HTTPConnection) -> Access | None:
     """The answer of the application's hook. Kind and token are ours to set."""
     found = hook(connection)
     access = await found if isinstance(found, Awaitable) else found
-    return None if access is None else msgspec.structs.replace(access, kind=ActorKind.APP, token=None, made_with=None)
+    if access is None:
+        return None
+    ours = {"kind": ActorKind.APP, "token": None, "made_with": None}
+    return msgspec.structs.replace(access, scopes=frozenset(access.scopes), **ours)
 
 
 # Decisions
@@ -141,7 +147,7 @@ def hook_end(before: Access, now: Access | None) -> str | None:
     """Why an access by the hook has ended; None if it goes on. One that allows less than before begins anew."""
     if now is None:
         return SIGNED_OUT
-    if now.may_act_for(before.tenant) and now.scopes >= before.scopes and now.user_id == before.user_id:
+    if now.may_act_for(before.tenant) and all(map(now.may, before.scopes)) and now.user_id == before.user_id:
         return None
     return LESS_ACCESS
 

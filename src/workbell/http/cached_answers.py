@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from workbell.client.local import LocalClient
 from workbell.errors import StoreError
+from workbell.http.compression import accepts_gzip
 from workbell.stores.port import Store
 
 READY_FOR = 1.0  # seconds for which an answer about the store holds
@@ -29,7 +30,7 @@ class CachedPage(NamedTuple):
 
     def answer(self, request: Request) -> Response:
         headers = self.headers | {"Vary": "Accept-Encoding"}
-        if "gzip" in request.headers.get("accept-encoding", ""):
+        if accepts_gzip(request.scope):
             return Response(self.compressed, media_type=self.kind, headers=headers | {"Content-Encoding": "gzip"})
         return Response(self.content, media_type=self.kind, headers=headers)
 

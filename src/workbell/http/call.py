@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from starlette.requests import HTTPConnection, Request
@@ -47,6 +50,21 @@ class ApiCall:
 
 def address_of(connection: HTTPConnection) -> str | None:
     return None if connection.client is None else connection.client.host
+
+
+@contextmanager
+def departure(request: Request) -> Iterator[asyncio.Future[None]]:
+    """A future that is done when the caller has closed the connection. The body must have been read."""
+    leaving = asyncio.ensure_future(_leave(request))
+    try:
+        yield leaving
+    finally:
+        leaving.cancel()
+
+
+async def _leave(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def call_of(request: Request) -> ApiCall:

@@ -187,9 +187,10 @@ class Service:
         if connection.scope.get("method", "GET") in SAFE and connection.scope["type"] == "http":
             return
         headers = connection.headers
-        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        origin = headers.get("origin")
+        if origin is None and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             raise self.foreign_page()
-        if not origin_is_allowed(headers.get("origin"), headers.get("host"), self.hosts, self.public):
+        if not origin_is_allowed(origin, headers.get("host"), self.hosts, self.public):
             raise self.foreign_page()
 
     def foreign_page(self) -> Forbidden:

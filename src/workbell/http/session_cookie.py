@@ -19,17 +19,18 @@ class SessionCookie:
 
     def __init__(self, public: PublicUrl | None) -> None:
         self._secure = public is not None and public.is_secure
+        self._port = "" if public is None else _port_of(public.netloc)
 
     def name(self, connection: HTTPConnection) -> str:
         """`__Host-` asks for the path `/`, so it is `__Secure-` where the application is mounted below a path.
 
-        Without a public URL, cookies know no ports, so the name has it: else two services on one machine would take
-        each other's sessions away.
+        Cookies know no ports, so the name has it: else two services on one machine would take each other's sessions
+        away.
         """
         if self._secure:
-            return f"__Secure-{COOKIE}" if connection.scope.get("root_path") else f"__Host-{COOKIE}"
-        port = connection.headers.get("host", "").rpartition(":")[2]
-        return f"{COOKIE}_{port}" if port.isascii() and port.isdigit() else COOKIE
+            prefix = "__Secure-" if connection.scope.get("root_path") else "__Host-"
+            return f"{prefix}{COOKIE}{self._port}"
+        return f"{COOKIE}{_port_of(connection.headers.get('host', ''))}"
 
     def read(self, connection: HTTPConnection) -> str | None:
         if "cookie" not in connection.headers:  # spares the parser
@@ -56,6 +57,12 @@ class SessionCookie:
 
     def _is_secure(self, connection: HTTPConnection) -> bool:
         return self._secure or connection.url.scheme == "https"
+
+
+def _port_of(host: str) -> str:
+    """`_8443`, if a host is named with its port."""
+    port = host.rpartition(":")[2]
+    return f"_{port}" if port.isascii() and port.isdigit() else ""
 
 
 def _path(connection: HTTPConnection) -> str:

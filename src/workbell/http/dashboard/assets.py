@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.errors import NotFound
+from workbell.http.compression import accepts_gzip
 from workbell.http.dashboard.bundle import bundle_script, bundle_style
 from workbell.http.problems import of_error
 
@@ -96,6 +97,6 @@ async def asset(request: Request) -> Response:
     if request.path_params["digest"] != assets().digest:
         headers["Cache-Control"] = "no-store"
     content = found.content
-    if "gzip" in request.headers.get("accept-encoding", ""):
+    if accepts_gzip(request.scope):
         content, headers["Content-Encoding"] = found.compressed, "gzip"
     return Response(content, media_type=found.kind, headers=headers)

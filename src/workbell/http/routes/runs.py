@@ -13,7 +13,7 @@ from starlette.responses import Response
 from workbell.errors import InvalidOption, WaitTimeout
 from workbell.http.answers import JsonResponse
 from workbell.http.bounded_pages import WITH_TEXT, PageSource, read_page
-from workbell.http.call import ApiCall, call_of
+from workbell.http.call import ApiCall, call_of, departure
 from workbell.http.enqueueing import Order
 from workbell.http.found_runs import found_runs
 from workbell.http.idempotency import ANSWER_TTL, answer_once, fingerprint_of, key_at, key_of
@@ -161,13 +161,15 @@ async def get(
 
 
 async def _wait(call: ApiCall, run: Run, wait: float) -> Run:
-    service, waiting = call.service, call.client.await_(run.id, timedelta(seconds=wait))
+    service = call.service
     with (
         service.opened.waits.one_more(WAITS, call.who),
         service.access_watch.watch(call.access, call.request) as watched,
+        departure(call.request) as left,
     ):
+        waiting = call.client.await_(run.id, timedelta(seconds=wait))
         try:
-            run = await service.unless_stopped(waiting, run, watched.over)
+            run = await service.unless_stopped(waiting, run, watched.over, left)
         except WaitTimeout:
             run = await call.client.aget(run.id)
         watched.check()

@@ -14,7 +14,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope, Send
 
 from workbell.errors import Forbidden, TooMany, WorkbellError
-from workbell.http.access_watch import ask_hook
+from workbell.http.access_watch import ask_hook, hook_end
 from workbell.http.origins import host_is_allowed, origin_is_allowed
 from workbell.http.problems import of_error, on_http
 from workbell.http.service import Service, service_of
@@ -77,10 +77,10 @@ async def _by_ticket(service: Service, request: HTTPConnection, ticket: str) -> 
             "The ticket is not valid: it is good for half a minute, and once. POST /api/v1/sockets/tickets."
         )
     if access.token is None and service.auth is not None:  # its maker was let in by the hook, which is asked again
-        if await ask_hook(service.auth, request) is None:
+        if hook_end(access, await ask_hook(service.auth, request)) is not None:
             raise Forbidden(
-                "The application that made this ticket does not know this connection; send its cookie or header with "
-                "it, or make the ticket with a token."
+                "The application that made this ticket does not know this connection, or knows another user; send its "
+                "cookie or header with it, or make the ticket with a token."
             )
         access = msgspec.structs.replace(access, kind=ActorKind.APP)
     return Admitted(access, access.tenant)

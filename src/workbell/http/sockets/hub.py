@@ -58,9 +58,9 @@ class Hub:
             await wire.end(TRY_AGAIN_LATER, close_reason(str(refusal)))
             return
         connection = SocketConnection(self, wire, access, client, who)
-        self.connections.add(connection)
-        self._begin()
         try:
+            self.connections.add(connection)
+            self._begin()
             with self._service.access_watch.watch(access, wire.request) as watched:
                 watched.over.add_done_callback(lambda over: connection.end(REFUSED, over.result()))
                 await connection.run()
