@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 from playwright.sync_api import expect
@@ -26,7 +27,8 @@ def test_a_session_is_kept_for_https_alone_and_ends(chrome: Chrome, tmp_path: Pa
                 page.get_by_role("button", name="Sign in").click()
                 expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
                 [cookie] = context.cookies()
-                assert (cookie["name"], cookie["secure"]) == ("__Host-workbell_session", True)
+                name = f"__Host-workbell_session_{urlsplit(proxy.url).port}"
+                assert (cookie["name"], cookie["secure"]) == (name, True)
                 page.get_by_role("link", name="Runs", exact=True).click()
                 expect(page.get_by_text("Nothing has run yet")).to_be_visible()
                 bell.enqueue("send", {"to": "x"})
