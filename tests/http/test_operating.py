@@ -73,18 +73,8 @@ async def test_workers_and_whose_runs_are_seen(api: Api) -> None:
 
 async def test_a_tenant_sees_of_workers_what_concerns_its_runs(api: Api) -> None:
     store, now = api.bell.store, api.bell.store.clock.now()
-    worker = Worker(
-        id="secret-host/4711/incarnation",
-        host="secret-host",
-        pid=4711,
-        incarnation="incarnation",
-        version="9.9",
-        queues=None,
-        jobs=("send", "of-others"),
-        concurrency=4,
-        started_at=now,
-        seen_at=now,
-    )
+    name = {"id": "secret-host/4711/incarnation", "host": "secret-host", "pid": 4711, "incarnation": "incarnation"}
+    worker = worker_of("send", "of-others", now=now, version="9.9", concurrency=4, **name)
     store.workers.put(worker)
     mine = api.a.enqueue("send", {"to": "x"})
     api.bell.for_tenant("b").enqueue("send", {"to": "y"})

@@ -39,15 +39,8 @@ class BulkTally(NamedTuple):
         return f"{self.done:,} done, {self.skipped:,} skipped, {self.failed:,} failed; {position}"
 
     def position(self) -> dict[str, Any]:
-        """What the next attempt needs, as the progress carries it."""
-        return {
-            "before": self.before,
-            "matched": self.matched,
-            "done": self.done,
-            "skipped": self.skipped,
-            "failed": self.failed,
-            "errors": list(self.errors),
-        }
+        """Position in the walk as JSON, for the progress: the next attempt continues from it."""
+        return self._asdict()
 
     def result(self) -> dict[str, Any]:
         return {"matched": self.matched, "done": self.done, "skipped": self.skipped, "errors": list(self.errors)}

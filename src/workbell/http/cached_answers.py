@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -13,7 +12,7 @@ from starlette.responses import Response
 
 from workbell.client.local import LocalClient
 from workbell.errors import StoreError
-from workbell.http.compression import accepts_gzip
+from workbell.http.compression import CompressedOnce
 from workbell.stores.port import Store
 
 READY_FOR = 1.0  # seconds for which an answer about the store holds
@@ -21,18 +20,10 @@ MOST_PAGES = 10  # a page is made again for each path that the service is mounte
 
 
 class CachedPage(NamedTuple):
-    """A page that never changes, and the same compressed."""
+    """A page that never changes, with its headers."""
 
-    content: bytes
-    compressed: bytes
-    kind: str
+    body: CompressedOnce
     headers: dict[str, str]
-
-    def answer(self, request: Request) -> Response:
-        headers = self.headers | {"Vary": "Accept-Encoding"}
-        if accepts_gzip(request.scope):
-            return Response(self.compressed, media_type=self.kind, headers=headers | {"Content-Encoding": "gzip"})
-        return Response(self.content, media_type=self.kind, headers=headers)
 
 
 class CachedPages:
@@ -49,7 +40,7 @@ class CachedPages:
         if found is None:
             async with self._lock:
                 found = self._pages.get(name) or await self._make(name, make)
-        return found.answer(request)
+        return found.body.answer(request, found.headers)
 
     async def _make(self, name: str, make: Callable[[], Response]) -> CachedPage:
         found = await self._client.runtime.hop(_cached, make)
@@ -62,8 +53,7 @@ class CachedPages:
 def _cached(make: Callable[[], Response]) -> CachedPage:
     answer = make()
     kept = {name: value for name, value in answer.headers.items() if name not in ("content-length", "content-type")}
-    content = bytes(answer.body)
-    return CachedPage(content, gzip.compress(content, mtime=0), answer.media_type or "", kept)
+    return CachedPage(CompressedOnce.make(bytes(answer.body), answer.media_type or ""), kept)
 
 
 class Readiness:

@@ -10,8 +10,12 @@ from __future__ import annotations
 import asyncio
 import gzip
 import re
+from collections.abc import Mapping
 from functools import partial
+from typing import NamedTuple
 
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import Message, Scope, Send
 
 REFUSED = re.compile(rb"gzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")
@@ -26,6 +30,25 @@ def accepts_gzip(scope: Scope) -> bool:
         if name == b"accept-encoding" and b"gzip" in value:
             return not REFUSED.search(value)
     return False
+
+
+class CompressedOnce(NamedTuple):
+    """Content that stays the same, and its compressed form."""
+
+    content: bytes
+    compressed: bytes
+    kind: str
+
+    @classmethod
+    def make(cls, content: bytes, kind: str) -> CompressedOnce:
+        return cls(content, gzip.compress(content, mtime=0), kind)
+
+    def answer(self, request: Request, headers: Mapping[str, str]) -> Response:
+        """Response with this content, compressed for callers that accept it."""
+        headers = {**headers, "Vary": "Accept-Encoding"}
+        if accepts_gzip(request.scope):
+            return Response(self.compressed, media_type=self.kind, headers=headers | {"Content-Encoding": "gzip"})
+        return Response(self.content, media_type=self.kind, headers=headers)
 
 
 class Compressing:

@@ -22,7 +22,7 @@ AGAIN = 5  # seconds
 
 
 class HeldBy(NamedTuple):
-    """Who holds something open: a person, or a token that is no person's; of which tenant."""
+    """Holder of open connections: a tenant, and in it a person, or a token that is no person's."""
 
     tenant: str
     person: UserId
@@ -69,7 +69,7 @@ def refusal(limit: OpenLimit, who: HeldBy, of_caller: int, of_tenant: int, in_al
 
 
 class OpenCount:
-    """What is open of one kind, by caller and by tenant; `held` are the connections of tenants, of all kinds."""
+    """Counter of open connections of one kind, by caller and by tenant; `held` counts those of all kinds, by tenant."""
 
     def __init__(self, held: Counter[str]) -> None:
         self._held = held
@@ -116,7 +116,7 @@ class OpenCount:
 
 
 class OpenCounts:
-    """What is open on this server, of each kind."""
+    """Counters of open connections on this server, one for each kind."""
 
     def __init__(self) -> None:
         held: Counter[str] = Counter()

@@ -84,7 +84,7 @@ def of_error(error: errors.WorkbellError) -> Response:
 
 
 def headers_of(error: errors.WorkbellError) -> Mapping[str, str] | None:
-    """What the answer about an error says beside its text, on pages too."""
+    """Response headers of an error, for problem documents and pages."""
     match status_of(error):
         case 401:
             return {"WWW-Authenticate": 'Bearer realm="workbell"'}

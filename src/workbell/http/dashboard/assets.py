@@ -7,7 +7,6 @@ old module beside a new one.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -19,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.errors import NotFound
-from workbell.http.compression import accepts_gzip
+from workbell.http.compression import CompressedOnce
 from workbell.http.dashboard.bundle import bundle_script, bundle_style
 from workbell.http.problems import of_error
 
@@ -30,17 +29,11 @@ FOR_EVER = "public, max-age=31536000, immutable"
 DIGITS = 12
 
 
-class Asset(NamedTuple):
-    content: bytes
-    compressed: bytes
-    kind: str
-
-
 class Assets(NamedTuple):
     """All files by their paths, and the digest that they have together."""
 
     digest: str
-    by_path: dict[str, Asset]
+    by_path: dict[str, CompressedOnce]
 
     @property
     def styles(self) -> list[str]:
@@ -79,12 +72,12 @@ def _kind(path: str) -> str | None:
     return KINDS.get(path[path.rfind(".") :])
 
 
-def _read(path: str, file: Traversable) -> Asset:
+def _read(path: str, file: Traversable) -> CompressedOnce:
     return _asset(path, file.read_bytes())
 
 
-def _asset(path: str, content: bytes) -> Asset:
-    return Asset(content, gzip.compress(content, mtime=0), _kind(path) or "")
+def _asset(path: str, content: bytes) -> CompressedOnce:
+    return CompressedOnce.make(content, _kind(path) or "")
 
 
 async def asset(request: Request) -> Response:
@@ -93,10 +86,5 @@ async def asset(request: Request) -> Response:
     found = assets().by_path.get(request.path_params["path"])
     if found is None:
         return of_error(NotFound("There is no such file of the dashboard; load the page again."))
-    headers = {"Cache-Control": FOR_EVER, "Vary": "Accept-Encoding"}
-    if request.path_params["digest"] != assets().digest:
-        headers["Cache-Control"] = "no-store"
-    content = found.content
-    if accepts_gzip(request.scope):
-        content, headers["Content-Encoding"] = found.compressed, "gzip"
-    return Response(content, media_type=found.kind, headers=headers)
+    is_current = request.path_params["digest"] == assets().digest
+    return found.answer(request, {"Cache-Control": FOR_EVER if is_current else "no-store"})

@@ -53,7 +53,7 @@ class Sockets:
 
 
 async def admit(service: Service, request: HTTPConnection) -> Admitted:
-    """Who connects, and for which tenant."""
+    """Access of a WebSocket client, and the tenant that it is for."""
     headers = request.headers
     if not host_is_allowed(headers.get("host"), service.hosts):
         raise Forbidden("The Host header names no host of this service; the setting http_hosts lists them.")
