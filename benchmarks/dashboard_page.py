@@ -28,7 +28,7 @@ from playwright.sync_api import Browser, Page, sync_playwright  # noqa: E402
 
 from tests.support.chromium import HELP, chromium  # noqa: E402
 from workbell import Workbell  # noqa: E402
-from workbell.http.session_cookie import COOKIE  # noqa: E402
+from workbell.http.policies.session_cookie import COOKIE  # noqa: E402
 from workbell.model.access import EVERY_TENANT, TokenKind  # noqa: E402
 from workbell.settings import Settings  # noqa: E402
 

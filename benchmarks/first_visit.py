@@ -20,7 +20,7 @@ from tests.browser.conftest import ARGUMENTS
 from tests.support.chromium import HELP, chromium
 from tests.support.served import Served, served
 from workbell import Workbell
-from workbell.http.session_cookie import COOKIE
+from workbell.http.policies.session_cookie import COOKIE
 from workbell.model.access import EVERY_TENANT, TokenKind
 from workbell.settings import Settings
 

@@ -1,45 +1,26 @@
 """Writes docs/reference/api.md and http.md from the code itself; `--check` only says whether they are up to date.
 
 Everything on these pages comes from signatures, docstrings and the command line's own help, in the order of the
-source, so that two runs give the same text. The few words that the code does not carry (what a setting or a
-field of a run means) stand in words.py, and it is an error if one is missing or too many.
+source, so that two runs give the same text. What a field means is the description that the API gives of it. The few
+words that the code does not carry (what a setting means) stand in words.py, and it is an error if one is missing or
+too many.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
-from types import MappingProxyType, ModuleType
-from typing import Any
+from types import MappingProxyType, ModuleType, NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import click
 import msgspec
-from words import (
-    ACCESS,
-    AGENT,
-    AUDIT,
-    DELIVERY,
-    EVENT,
-    FOR_US,
-    JOB,
-    LOG_LINE,
-    NOTIFICATION,
-    OTHER_OPTIONS,
-    OTHER_WORDS,
-    PAUSE,
-    RUN,
-    SCHEDULE,
-    SETTINGS,
-    TENANT,
-    TICK,
-    TOKEN,
-    TRIGGER,
-    WORKER,
-)
+from words import FOR_US, MODEL_FIELDS, OTHER_OPTIONS, OTHER_WORDS, PLAIN_FIELDS, SETTINGS
 
 import workbell
 from workbell import (
@@ -65,12 +46,16 @@ from workbell.access.tenants import Tenants
 from workbell.access.tokens import Tokens
 from workbell.agents.verbs import Agents
 from workbell.claims.pauses import Pauses
+from workbell.cli.lazy import LazyGroup
+from workbell.cli.service import is_capable
 from workbell.client.declaring import Declarations
+from workbell.client.declaring_hooks import HookDeclarations
 from workbell.client.local import LocalClient
 from workbell.events.executions import Executions
 from workbell.events.triggers import Triggers
 from workbell.events.verbs import Events
-from workbell.handlers.files import Storage, StoredFile
+from workbell.files.verbs import Files
+from workbell.handlers.files import Storage
 from workbell.handlers.job_function import Enqueuer, JobFunction
 from workbell.job_files.job_folder import JobFolder, JobRun, RegisteredJob
 from workbell.model import request, run_settings
@@ -78,33 +63,54 @@ from workbell.model.access import Token
 from workbell.model.agent import Agent
 from workbell.model.audit import AuditEntry
 from workbell.model.delivery import Delivery
-from workbell.model.event import PUBLIC_FIELDS as EVENT_FIELDS
 from workbell.model.event import MatchOutcome
+from workbell.model.event_count import EventCount
 from workbell.model.event_subscribers import EventSubscriber, Matched
 from workbell.model.execution import Execution, Invocation
 from workbell.model.log_line import LogLine
 from workbell.model.notification import Notification
 from workbell.model.one_shot import Consumed, ConsumedRun, Dispatched
 from workbell.model.pause import Pause
-from workbell.model.run import PUBLIC_FIELDS, AttemptStatus
-from workbell.model.schedule import OPTION_FIELDS, TickOutcome
-from workbell.model.schedule import PUBLIC_FIELDS as SCHEDULE_FIELDS
+from workbell.model.queue_state import PausedJob, QueueState
+from workbell.model.recent_runs import RecentRun, RecentRuns
+from workbell.model.run import AttemptStatus
+from workbell.model.schedule import TickOutcome
+from workbell.model.schema_examples import AT, RUN_ID
+from workbell.model.stored_file import StoredFile
+from workbell.model.tally_chart import EndsOfJob, EndsOfStep, TallyChart
 from workbell.model.tenant import Tenant
 from workbell.model.trigger import Trigger
+from workbell.model.upcoming_ticks import TriedTiming, UpcomingTick, UpcomingTicks
 from workbell.model.worker import SeenWorker, Worker
 from workbell.notices.listeners import LifecycleEvent
 from workbell.notices.notifications import Notifications
 from workbell.runs import jobs
 from workbell.runs.jobs import Jobs
+from workbell.runs.queues import Queues
 from workbell.runs.verbs import Runs
 from workbell.runs.workers import Workers
 from workbell.scheduling import declare
 from workbell.scheduling.schedules import Schedules
-from workbell.settings import PREFIX, Settings
+from workbell.settings import PREFIX as ENVIRONMENT
+from workbell.settings import Settings
 from workbell.webhooks import endpoints, signature
 from workbell.webhooks.verbs import Webhooks
+from workbell.wire.agents import AgentShown
+from workbell.wire.audit import AuditShown
+from workbell.wire.events import EventShown
+from workbell.wire.jobs import JobShown
+from workbell.wire.notifications import NotificationShown
+from workbell.wire.operation import IDEMPOTENCY_KEY, PREFIX, Operation
+from workbell.wire.runs import RunShown
+from workbell.wire.schedules import ScheduleBody, ScheduleShown
+from workbell.wire.table import RESOURCES
+from workbell.wire.tenants import TenantShown
+from workbell.wire.tokens import TokenShown
+from workbell.wire.triggers import TriggerShown
 
 FOLDER = Path(__file__).parent / "reference"
+_used: set[str] = set()  # words of MODEL_FIELDS and PLAIN_FIELDS that the page has
+NULL = re.compile(r"\b[Nn]ull\b")
 
 CALLED = {"runs": Runs, "executions": Executions, "workers": Workers, "pauses": Pauses}  # parts that are verbs, too
 
@@ -133,7 +139,7 @@ def page() -> str:
         *_class(
             "Workbell",
             Workbell,
-            [Workbell, Declarations, LocalClient],
+            [Workbell, Declarations, HookDeclarations, LocalClient],
             CALLED,
         ),
         *_parts(),
@@ -142,35 +148,41 @@ def page() -> str:
         *_options(),
         *_class("Jobs: `bell.jobs`", Jobs, [Jobs]),
         *_options_of_a_definition(),
-        *_words("Job: what `bell.jobs` gives", Job, "JOB", JOB),
+        *_fields("Job: what `bell.jobs` gives", Job, JobShown),
+        *_described("Recent runs of a job: what `bell.jobs.recent` gives", RecentRuns),
+        *_described("A recent run", RecentRun),
         *_class("Schedules: `bell.schedules`", Schedules, [Schedules]),
         *_settings_of_a_schedule(),
         *_schedule(),
         *_tick(),
+        *_described("Next tick of a schedule: what `bell.schedules.upcoming` gives", UpcomingTick),
+        *_described("Preview: what `bell.schedules.preview_local` gives", UpcomingTicks),
+        *_described("Preview of a timing: what `bell.schedules.try_out` gives", TriedTiming),
         *_class("Cron", Cron, [Cron]),
         *_class("Events: `bell.events`", Events, [Events]),
         *_event(),
-        *_tuple("Subscribers of an event type: what `bell.events.match` gives", EventSubscriber),
+        *_described("Subscribers of an event type: what `bell.events.match` gives", EventSubscriber),
         *_matched(),
+        *_described("Count of matches: what `bell.events.counts` gives", EventCount),
         *_class("Triggers: `bell.triggers`", Triggers, [Triggers]),
-        *_words("Trigger", Trigger, "TRIGGER", TRIGGER),
-        *_tuple("Execution: what `bell.executions` gives", Execution),
-        *_tuple("Invocation: what `bell.invocations` gives", Invocation),
+        *_fields("Trigger", Trigger, TriggerShown),
+        *_described("Execution: what `bell.executions` gives", Execution),
+        *_described("Invocation: what `bell.invocations` gives", Invocation),
         *_class("Webhooks: `bell.webhooks`", Webhooks, [Webhooks]),
         *_settings_of_an_endpoint(),
-        *_words("Delivery: what `bell.webhooks.deliveries` gives", Delivery, "DELIVERY", DELIVERY),
+        *_fields("Delivery: what `bell.webhooks.deliveries` gives", Delivery),
         *_verify(),
         *_class("Notifications: `bell.notifications`", Notifications, [Notifications]),
-        *_words("Notification", Notification, "NOTIFICATION", NOTIFICATION),
+        *_fields("Notification", Notification, NotificationShown),
         *_class("Tokens: `bell.tokens`", Tokens, [Tokens]),
-        *_words("Token", Token, "TOKEN", TOKEN),
-        *_words("Access: what an `auth` hook answers", Access, "ACCESS", ACCESS),
+        *_fields("Token", Token, TokenShown),
+        *_fields("Access: what an `auth` hook answers", Access),
         *_class("Tenants: `bell.tenants`", Tenants, [Tenants]),
-        *_words("Tenant", Tenant, "TENANT", TENANT),
+        *_fields("Tenant", Tenant, TenantShown),
         *_class("The audit log: `bell.audit`", Audit, [Audit]),
-        *_words("Entry of the audit log", AuditEntry, "AUDIT", AUDIT),
+        *_fields("Entry of the audit log", AuditEntry, AuditShown),
         *_class("Agents: `bell.agents`", Agents, [Agents]),
-        *_words("Agent", Agent, "AGENT", AGENT),
+        *_fields("Agent", Agent, AgentShown),
         *_remote(),
         *_class("The engine of a project: `bell.engine`", JobFolder, [JobFolder]),
         *_tuple("A job that runs by itself: what `bell.engine.list()` gives", RegisteredJob),
@@ -178,7 +190,8 @@ def page() -> str:
         *_struct("What `bell.listen` tells", LifecycleEvent),
         *_class("Context", Context, [Context]),
         *_class("Files: `ctx.storage`", Storage, [Storage]),
-        *_struct("A stored file", StoredFile),
+        *_class("Files: `bell.files`", Files, [Files]),
+        *_described("A stored file", StoredFile),
         *_struct("Retry", Retry),
         *_struct("Cancel", Cancel),
         *_struct("Snooze", Snooze),
@@ -186,18 +199,27 @@ def page() -> str:
         f"`TryAgain{_signature(TryAgain.__init__)}`",
         _doc(TryAgain),
         *_run(),
-        *_words("A log line: what `bell.logs` gives", LogLine, "LOG_LINE", LOG_LINE),
-        *_words("A pause", Pause, "PAUSE", PAUSE),
+        *_fields("A log line: what `bell.logs` gives", LogLine),
+        *_described("Finished runs over time: what `bell.runs.tallies` gives", TallyChart),
+        *_described("Numbers of a step", EndsOfStep),
+        *_described("Numbers of a job", EndsOfJob),
+        *_class("Queues: `bell.queues`", Queues, [Queues]),
+        *_described("A queue: what `bell.queues.list` gives", QueueState),
+        *_described("A paused job of a queue", PausedJob),
+        *_fields("A pause", Pause),
         *_struct("A round of dispatch: what `bell.dispatch` gives", Dispatched),
         *_struct("A round of work: what `bell.consume` gives", Consumed),
         *_struct("A run of a round of work", ConsumedRun),
-        *_words("A worker", Worker, "WORKER", WORKER),
+        *_fields("A worker", Worker),
         *_tuple("A worker as it is seen: what `bell.workers()` gives", SeenWorker),
         *_settings(),
         *_errors(),
         *_testing(),
         *_command_line(),
     ]
+    unused = sorted({*MODEL_FIELDS, *PLAIN_FIELDS} - _used)
+    if unused:
+        raise SystemExit(f"docs/words.py: no field needs the words about {', '.join(unused)}.")
     return "\n\n".join(parts) + "\n"
 
 
@@ -243,6 +265,13 @@ def _parts() -> Iterator[str]:
         plain = [verb for verb in verbs if verb != "acall" and _verb_of(verb, dict.fromkeys(verbs)) is None]
         rows.append([f"`bell.{name}(…)`", ", ".join(f"`bell.{name}.{verb}`" for verb in plain)])
     yield _table(["Part", "Its other verbs"], rows)
+    offered = {getattr(value, "__wrapped__", None) for value in vars(LocalClient).values()}
+    for name, kind in CALLED.items():
+        verbs = {verb: value for verb, value in vars(kind).items() if _is_public(verb, value)}
+        for verb, value in verbs.items():
+            if value not in offered and _verb_of(verb, verbs) is None and verb != "acall":
+                yield f"### `bell.{name}.{verb}{_signature(value)}`"
+                yield f"{_doc(value)} Async: `a{verb}`."
 
 
 def _is_public(name: str, value: object) -> bool:
@@ -330,10 +359,39 @@ def _struct(title: str, kind: type[msgspec.Struct]) -> Iterator[str]:
     yield _doc(kind)
     hints = inspect.get_annotations(kind)
     rows = [
-        [f"`{field.name}`", _code(str(hints[field.name])), _default(field.default)]
+        [f"`{field.name}`", _code(_bare(str(hints[field.name]))), _default(field.default)]
         for field in msgspec.structs.fields(kind)
     ]
     yield _table(["Field", "Type", "Default"], rows)
+
+
+def _described(title: str, kind: type[msgspec.Struct]) -> Iterator[str]:
+    """A struct whose fields carry their words themselves."""
+    yield f"## {title}"
+    yield _doc(kind)
+    types, hints = get_type_hints(kind), get_type_hints(kind, include_extras=True)
+    rows = [[f"`{name}`", _code(_type_name(types[name])), _meta_words(hint)] for name, hint in hints.items()]
+    yield _table(["Field", "Type", "What it is"], rows)
+
+
+def _type_name(hint: Any) -> str:
+    """`datetime | None` of `Optional[datetime.datetime]`."""
+    if get_origin(hint) in (Union, UnionType):
+        return " | ".join("None" if one is NoneType else _type_name(one) for one in get_args(hint))
+    return hint.__name__ if isinstance(hint, type) and not get_args(hint) else re.sub(r"\b\w+\.", "", str(hint))
+
+
+def _meta_words(hint: Any) -> str:
+    found = (meta.description for meta in get_args(hint)[1:] if isinstance(meta, msgspec.Meta) and meta.description)
+    return next(found, "")
+
+
+def _bare(hint: str) -> str:
+    """A type without what `Annotated` says about it."""
+    node = ast.parse(hint, mode="eval").body
+    if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Annotated" and isinstance(node.slice, ast.Tuple):
+        return ast.unparse(node.slice.elts[0])
+    return hint
 
 
 def _tuple(title: str, kind: type) -> Iterator[str]:
@@ -344,36 +402,32 @@ def _tuple(title: str, kind: type) -> Iterator[str]:
 
 
 def _schedule() -> Iterator[str]:
-    fields = [*SCHEDULE_FIELDS, *OPTION_FIELDS]
-    _complete("SCHEDULE", SCHEDULE, fields)
     yield "## Schedule"
     yield _doc(Schedule) + " `schedule.as_dict()` gives these fields as a dict; the settings are in `schedule.options`."
-    yield _table(["Field", "What it is"], [[f"`{name}`", SCHEDULE[name]] for name in fields])
+    names = [name for name in ScheduleShown.__struct_fields__ if name != "in_words"]
+    yield _table(["Field", "What it is"], _field_rows(names, ScheduleShown, ScheduleBody))
 
 
-def _words(title: str, kind: type[msgspec.Struct], what: str, words: dict[str, str]) -> Iterator[str]:
-    """A struct, with a word about each field."""
-    fields = list(kind.__struct_fields__)
-    _complete(what, words, fields)
+def _fields(title: str, kind: type[msgspec.Struct], *others: type[msgspec.Struct]) -> Iterator[str]:
+    """A struct with a word about each field: its own, or that of a struct of the wire that shows the same."""
     yield f"## {title}"
     yield _doc(kind)
-    yield _table(["Field", "What it is"], [[f"`{name}`", words[name]] for name in fields])
+    yield _table(["Field", "What it is"], _field_rows(kind.__struct_fields__, kind, *others))
 
 
 def _tick() -> Iterator[str]:
-    yield from _words("Tick", Tick, "TICK", TICK)
+    yield from _fields("Tick", Tick)
     yield f"**Outcome:** {', '.join(f'`{word}`' for word in TickOutcome)}. [Their reasons](schedules.md#the-ledger)."
 
 
 def _event() -> Iterator[str]:
-    _complete("EVENT", EVENT, EVENT_FIELDS)
     yield "## Event"
     yield _doc(Event) + " `event.as_dict()` gives these fields as a dict, `event.cloud_event()` those of CloudEvents."
-    yield _table(["Field", "What it is"], [[f"`{name}`", EVENT[name]] for name in EVENT_FIELDS])
+    yield _table(["Field", "What it is"], _field_rows(EventShown.__struct_fields__, EventShown))
 
 
 def _matched() -> Iterator[str]:
-    yield from _tuple("What an event matched: what `bell.events.matches` gives", Matched)
+    yield from _described("What an event matched: what `bell.events.matches` gives", Matched)
     yield f"**Outcome:** {', '.join(f'`{word}`' for word in MatchOutcome)}."
 
 
@@ -400,15 +454,48 @@ def _remote() -> Iterator[str]:
 
 
 def _run() -> Iterator[str]:
-    _complete("RUN", RUN, PUBLIC_FIELDS)
     yield "## Run"
     yield _doc(Run) + " `run.as_dict()` gives these fields as a dict."
-    yield _table(["Field", "What it is"], [[f"`{name}`", RUN[name]] for name in PUBLIC_FIELDS])
+    yield _table(["Field", "What it is"], _field_rows(RunShown.__struct_fields__, RunShown))
     yield f"**Status:** {', '.join(f'`{status}`' for status in Status)}. " + _doc(Status)
     yield "## Attempt"
     fields = [*Attempt.__struct_fields__, "result", "error_type"]
     yield _doc(Attempt) + f" Fields: {', '.join(f'`{name}`' for name in fields)}."
     yield f"**Status of an attempt:** {', '.join(f'`{status}`' for status in AttemptStatus)}."
+
+
+def _field_rows(names: Iterable[str], *kinds: type[msgspec.Struct]) -> list[list[str]]:
+    """Rows of fields, each with the first word that the structs have about it."""
+    described = [get_type_hints(kind, include_extras=True) for kind in kinds]
+    return [[f"`{name}`", _about(name, kinds[0].__name__, described)] for name in names]
+
+
+def _about(name: str, kind: str, described: list[dict[str, Any]]) -> str:
+    words = MODEL_FIELDS.get(f"{kind}.{name}")
+    if words is not None:
+        _used.add(f"{kind}.{name}")
+        return words
+    hints = [hints[name] for hints in described if name in hints]
+    words = next(filter(None, map(_meta_words, hints)), None)
+    if words is None:
+        words = PLAIN_FIELDS.get(name)
+        _used.add(name)
+    if words is None:
+        raise SystemExit(f"docs/generate.py: nothing says what {kind}.{name} means; give the field a description.")
+    words = NULL.sub("None", words)  # in Python's words
+    if "`" not in words:
+        words += next(filter(None, map(_examples, hints)), "")
+    return words.replace("|", "\\|")
+
+
+def _examples(hint: Any) -> str:
+    """The values that a field can have, or one of them."""
+    bare, *metas = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    for kind in get_args(bare) if get_origin(bare) in (Union, UnionType) else (bare,):
+        if isinstance(kind, type) and issubclass(kind, Enum):
+            return f" One of {', '.join(f'`{one.value}`' for one in kind)}."
+    shown = [one for meta in metas if isinstance(meta, msgspec.Meta) for one in meta.examples or ()]
+    return next((f" Example: `{one}`." for one in shown if isinstance(one, str) and one not in (RUN_ID, AT)), "")
 
 
 def _settings() -> Iterator[str]:
@@ -422,7 +509,7 @@ def _settings() -> Iterator[str]:
         "[folders whose files are trusted](../how-to/trust-and-modes.md)."
     )
     rows = [
-        [f"`{field.name}`", _default(field.default), f"`{PREFIX}{field.name.upper()}`", SETTINGS[field.name]]
+        [f"`{field.name}`", _default(field.default), f"`{ENVIRONMENT}{field.name.upper()}`", SETTINGS[field.name]]
         for field in fields
     ]
     yield _table(["Setting", "Default", "Environment", "What it does"], rows)
@@ -461,6 +548,7 @@ def _command_line() -> Iterator[str]:
     root = next(value for value in vars(module).values() if isinstance(value, click.Group))
     yield "## Command line"
     yield _plain(root.help or "")
+    yield from _command_options(root)
     yield from _commands(root, click.Context(root, info_name="workbell"))
 
 
@@ -473,12 +561,18 @@ def _commands(group: click.Group, context: click.Context) -> Iterator[str]:
         arguments = [one.human_readable_name for one in command.params if isinstance(one, click.Argument)]
         yield f"### `{' '.join([context.command_path, name, *arguments])}`"
         yield _plain(command.help or "")
-        options = [option for option in command.params if isinstance(option, click.Option)]
-        rows = [[_option(option), _meaning(option)] for option in options if not option.hidden]
-        if rows:
-            yield _table(["Option", "What it does"], rows)
+        if not isinstance(command, LazyGroup) and isinstance(group, LazyGroup) and not is_capable(command):
+            yield "Does not work over a service (`--service`)."
+        yield from _command_options(command)
         if isinstance(command, click.Group):
             yield from _commands(command, click.Context(command, context, name))
+
+
+def _command_options(command: click.Command) -> Iterator[str]:
+    options = [option for option in command.params if isinstance(option, click.Option)]
+    rows = [[_option(option), _meaning(option)] for option in options if not option.hidden]
+    if rows:
+        yield _table(["Option", "What it does"], rows)
 
 
 def _option(option: click.Option) -> str:
@@ -535,8 +629,6 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
 def http_page() -> str:
     """Every route of the API, with the scope that it needs."""
-    from workbell.http.routes.all import ROUTES
-
     parts = [
         "# Routes of the HTTP API",
         "This page is made from the code by `docs/generate.py`. Do not edit it by hand.",
@@ -544,20 +636,19 @@ def http_page() -> str:
         "and `/openapi.json` of the service. The scope is what a token must allow; – means none, and *any* that every "
         "valid token will do. A ● takes an `Idempotency-Key`.",
     ]
-    for routes in sorted(ROUTES, key=lambda one: one.resource):
-        rows = [_route(route) for route in routes.listed]
-        parts += [f"## {routes.resource.capitalize()}", _table(["Method and path", "Scope", "", "What it does"], rows)]
+    for resource in sorted(RESOURCES, key=lambda one: one.resource):
+        rows = [_operation(operation) for operation in resource]
+        head = f"## {resource.resource.capitalize()}"
+        parts += [head, _table(["Method and path", "Scope", "", "What it does"], rows)]
     rows = [[f"`{path}`", scope, text] for path, scope, text in PAGES]
     parts += ["## Beside the API", _table(["Method and path", "Scope", "What it does"], rows)]
     return "\n\n".join(parts) + "\n"
 
 
-def _route(route: Any) -> list[str]:
-    guard = route.endpoint.guard
-    scope = "–" if guard.open else "*any*" if guard.needs is None else f"`{guard.needs}`"
-    named = {one["name"] for one in (route.openapi_extra or {}).get("parameters", [])}
-    key = "●" if "Idempotency-Key" in named else ""
-    return [f"`{min(route.methods)} {route.path}`", scope, key, route.summary]
+def _operation(operation: Operation[Any]) -> list[str]:
+    scope = "–" if operation.open else "*any*" if operation.scope is None else f"`{operation.scope}`"
+    key = "●" if IDEMPOTENCY_KEY in operation.all_headers else ""
+    return [f"`{operation.method} {PREFIX}{operation.path}`", scope, key, operation.text.partition("\n")[0]]
 
 
 def main() -> None:

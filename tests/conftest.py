@@ -7,8 +7,10 @@ before the workers, which are told its port, and otherwise when the first test a
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,10 @@ gc.disable()
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # And those that serve no HTTP in half of that: a test that wants it says so.
 os.environ["WORKBELL_HTTP"] = "false"
+
+# A shell has what it starts in the background ignore SIGINT, and programs inherit that: the tests send it to theirs.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest.register_assert_rewrite("workbell.testing.contracts", "tests.support")
 
@@ -86,7 +92,13 @@ def pytest_collection_finish() -> None:
     """Thousands of tests that stay to the end: the collector of garbage need not look through them again and again."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000)  # a tenth of the tests' own CPU was spent on looking for garbage
     gc.enable()
+
+
+def pytest_runtest_logfinish() -> None:
+    """A command that was run in this process has set the level of its logs: the next test finds none."""
+    logging.getLogger("workbell").setLevel(logging.NOTSET)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,6 +1,6 @@
 """A FastAPI application that runs its own background jobs: the API and a worker live in the same process.
 
-    pip install '.[server]' && uvicorn shop:app
+    pip install '.[server]' fastapi && uvicorn shop:app
 
 Then `POST /orders` enqueues a job, and Workbell's API is below /jobs, for whoever the application itself lets in.
 """

@@ -18,6 +18,7 @@ from workbell.app import Workbell
 from workbell.errors import (
     AgentExists,
     AgentNotFound,
+    ClockSkew,
     DatabaseUnavailable,
     DuplicateRun,
     EndpointNotFound,
@@ -95,6 +96,7 @@ __all__ = [
     "Attempt",
     "Cancel",
     "Client",
+    "ClockSkew",
     "Consumed",
     "ConsumedRun",
     "Context",

@@ -35,7 +35,7 @@ class AdapterKind(NamedTuple):
             raise InvalidUrl(f"The {self.noun}'s URL must be a text, got {type(url).__name__}.")
         found = _SCHEME.match(url)
         if found is None:
-            shown = url.split("@")[-1][:40]
+            shown = without_secrets(url).split("@")[-1][:40]
             raise InvalidUrl(f"{shown!r} names no {self.noun}; {self._there_are()}. Write the URL as {self.examples}.")
         return found[1]
 

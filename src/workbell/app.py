@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from workbell.agents.verbs import Agents
 from workbell.bulk.job import bulk_job
 from workbell.client.declaring import Declarations
+from workbell.client.declaring_hooks import HookDeclarations
 from workbell.client.delegate import delegate
 from workbell.client.local import LocalClient
 from workbell.engine.one_shot import OneShot
@@ -32,9 +33,9 @@ from workbell.webhooks.delivery import delivery_job
 if TYPE_CHECKING:
     import socket
 
-    from fastapi import FastAPI
+    from starlette.applications import Starlette
 
-    from workbell.http.access_watch import AuthHook
+    from workbell.http.policies.access_watch import AuthHook
     from workbell.http.server import Listening
     from workbell.http.service import Service
 
@@ -73,6 +74,8 @@ class Workbell(LocalClient):
         super().__init__(runtime)
         declarations = Declarations(self._services, runtime.registry, self.schedules)
         self.job, self.on, self.processor = declarations.job, declarations.on, declarations.processor
+        hooks = HookDeclarations(runtime.registry)
+        self.around_run, self.on_worker_start = hooks.around_run, hooks.on_worker_start
         self.agents = Agents(runtime, self.verified, settings.lease_span)
         for job in (delivery_job(runtime), alert_job(runtime), bulk_job(runtime)):
             if job is not None:
@@ -139,7 +142,7 @@ class Workbell(LocalClient):
 
         return Service(self, self.settings, self.host.bus, self.engine, self.one_shot, auth=auth, listen=listen)
 
-    def asgi(self, *, auth: AuthHook | None = None) -> FastAPI:
+    def asgi(self, *, auth: AuthHook | None = None) -> Starlette:
         """The API and its page as an ASGI application, to be mounted in yours: `app.mount("/jobs", bell.asgi())`.
 
         `auth` is asked first, with the request: it answers an `Access`, or None to have a token asked for.

@@ -15,7 +15,7 @@ import msgspec
 
 from workbell.claims.claiming import SURVEY_VALID, FairClaims
 from workbell.engine.engine import Engine
-from workbell.engine.handler_processes.entry import Entry, entry
+from workbell.engine.handler_processes.entry import Entry, entry, hook_names
 from workbell.engine.role import Role
 from workbell.errors import WorkbellError
 from workbell.job_files.job_folder import JobFolder
@@ -73,7 +73,7 @@ class EngineHost:
 
     def isolated(self) -> Entry:
         """Entry of a process that executes handlers of this Workbell."""
-        return entry(self._settings(), self._folder.folder, self.recipe)
+        return entry(self._settings(), self._folder.folder, self.recipe, hook_names(self._runtime.registry))
 
     def apart(self) -> bool:
         """Whether suspects can have a process of their own: a recipe makes the same Workbell there."""
@@ -130,8 +130,9 @@ class EngineHost:
             end(stop.is_set())
 
         self._end_run = stop.set
+        # Before the settings of the interpreter, which leave what is loaded out of collections; and it may be refused.
+        server = None if http is None else self._listen(http)
         with set_for_work(), _signals(loop, on_signal) if started is None else contextlib.nullcontext():
-            server = None if http is None else self._listen(http)  # first: it may be refused
             engine = self._start(loop, role)
             if server is not None:
                 try:
@@ -207,6 +208,8 @@ class EngineHost:
             clear = stored_in_clear(store, self._runtime.registry)
             if clear is not None:
                 log.warning("%s", clear)
+        if role.works:
+            self._runtime.registry.worker_start.call_once()
         end_log = log_all(self.bus) if role.logs_runs else nothing
         try:
             engine.start()

@@ -48,6 +48,10 @@ class InvalidOption(WorkbellError):
     """An option of an enqueue, a filter or a setting has a value that cannot be used."""
 
 
+class ClockSkew(InvalidOption):
+    """The time in the id that a client chose for a run is too far from the store's clock."""
+
+
 class InvalidEvent(WorkbellError):
     """An event, its type or a pattern cannot be used."""
 
@@ -243,7 +247,7 @@ class TenantNotFound(NotFound):
 
 
 class KeyReused(WorkbellError):
-    """The idempotency key belongs to another request, or to one that is still being worked on."""
+    """The idempotency key or id belongs to another request, or to one that is still being worked on."""
 
 
 class PreconditionFailed(WorkbellError):

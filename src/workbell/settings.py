@@ -16,8 +16,9 @@ from msgspec.structs import asdict
 
 from workbell.errors import SettingsError
 from workbell.logs.handler import FORMATS
-from workbell.logs.secrets import without_secrets
+from workbell.logs.secrets import url_without_secrets, without_secrets
 from workbell.model.client_address import TrustedProxies
+from workbell.model.listen_address import read_listen_address
 from workbell.model.public_url import read_public_url
 from workbell.model.run_defaults import RESCHEDULES
 from workbell.model.state import Retention
@@ -56,6 +57,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     sweep: float = 5.0
     poll: float | None = None
     grace: float = 25.0
+    probe: str | None = None
     reschedules: int = RESCHEDULES
     clean_every: float = 3600.0
     keep_succeeded: float = 7 * 86400.0
@@ -84,7 +86,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         """Settings for logs, without passwords and keys."""
-        shown = asdict(self) | ({"secret_key": "…"} if self.secret_key else {})
+        urls = {name: url_without_secrets(getattr(self, name)) for name in ("url", "queue_url", "database")}
+        shown = asdict(self) | urls | ({"secret_key": "…"} if self.secret_key else {})
         return [(name, without_secrets(value) if isinstance(value, str) else value) for name, value in shown.items()]
 
     @property
@@ -273,11 +276,12 @@ _READERS: Mapping[str, Callable[[Any], object]] = {  # raise SettingsError
     "webhook_allow": _read_allow_list,
     "http_public_url": read_public_url,
     "http_trusted_proxies": TrustedProxies.parse,
+    "probe": read_listen_address,
 }
 
 
 def safe_url(url: str) -> str:
     """A URL that can be shown: without the password, and a file as seen from here."""
-    shown = without_secrets(url)
+    shown = url_without_secrets(url)
     here = f"sqlite:///{Path.cwd()}/"
     return f"sqlite:///{shown.removeprefix(here)}" if shown.startswith(here) else shown

@@ -19,7 +19,7 @@ from tests.browser.conftest import Chrome, Site, check_accessible, make_bell
 from tests.support.served import served
 from tests.support.waiting import until
 from workbell.http.pages.login import login_url
-from workbell.http.session_cookie import COOKIE
+from workbell.http.policies.session_cookie import COOKIE
 from workbell.model.access import EVERY_TENANT, TokenKind
 
 
@@ -116,6 +116,7 @@ def test_keys_zone_and_theme(site: Site) -> None:
 
 
 def test_a_session_that_ends_is_told(site: Site) -> None:
+    site.expected = "HTTP Authentication failed"  # of a page whose WebSocket connects again after the session's end
     page = site.open("/")
     page.get_by_text("Account").click()
     page.get_by_role("button", name="Sign out").click()

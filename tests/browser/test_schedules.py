@@ -163,6 +163,13 @@ def test_a_change_loses_nothing(site: Site) -> None:
         retry=Retry(attempts=9, delay=0.125, give_up_on=("ValueError",)),
         timeout=0.0625,
         target="label:big",
+        tag="nightly",
+        replace_tag=False,
+        user_id=7,
+        persistent=True,
+        auto_reschedule=60,
+        remove_delay=86_400,
+        expires=3600,
         description=" of old ",
         created_by="Ada",
         alert_url="https://example.com/hook/secret",
@@ -170,7 +177,7 @@ def test_a_change_loses_nothing(site: Site) -> None:
     )
     before = bell.schedules.get("full")
     page = site.open("/schedules/full?edit=1")
-    expect(page.get_by_text("kept as it is: its retries, its agent, its alert address")).to_be_visible()
+    expect(page.get_by_text("kept as it is: its retries, its agent, its tag")).to_be_visible()
     expect(page.get_by_label("copies")).to_have_value(str(2**60 + 1))
     page.get_by_label("Description").fill("of new")
     page.get_by_role("button", name="Save").click()

@@ -25,7 +25,7 @@ from workbell.stores.sqlite.store import SqliteStore
 
 PAIRS = [
     *((Enqueuing, verb, f"a{verb}") for verb in ("enqueue", "enqueue_many", "write")),
-    *((Runs, verb, f"a{verb}") for verb in "page count get attempts why cancel retry bulk logs".split()),
+    *((Runs, verb, f"a{verb}") for verb in "page count get attempts why cancel retry bulk logs tallies".split()),
     *((part, "__call__", "acall") for part in (Runs, Workers, Pauses, Executions)),
     (Runs, "wait", "await_"),
     *((Workers, verb, f"a{verb}") for verb in ("drain", "resume")),

@@ -6,12 +6,14 @@ import threading
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from workbell import InvalidOption, Workbell, WorkbellError
 from workbell.errors import EventNotFound, InvalidEvent
-from workbell.events import tail
+from workbell.events import tail, verbs
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event
+from workbell.model.event_count import EventCount
 from workbell.model.ids import new_id
 from workbell.testing import drain
 
@@ -138,6 +140,28 @@ def test_what_an_event_matched(bell: Workbell) -> None:
     assert (heard.kind, heard.name, heard.reason) == ("endpoint", endpoint.url, "it was gone (410)")
     pages = [bell.events.matches(event.id, after=after, limit=2) for after in (None, sorted(found)[1])]
     assert [match.subscriber for page in pages for match in page] == sorted(found)
+
+
+@pytest.mark.anyio
+async def test_matches_are_counted(bell: Workbell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of what was disabled; up to a hundred."""
+    for name in ("one", "two", "off"):
+        bell.triggers.add(name, pattern="posts.*", processor="mail")
+    bell.triggers.disable("off")
+    event, other = bell.emit("posts.created"), bell.emit("users.created")
+    theirs = bell.for_tenant("other").emit("posts.created")
+    ids = [other.id, event.id, new_id(), "x", theirs.id, event.id]
+    waiting = EventCount(event=event.id, type="posts.created", fanned_out=False, count=0, started=0, capped=False)
+    assert bell.events.counts(ids)[1] == waiting
+    drain(bell)
+    nothing = EventCount(event=other.id, type="users.created", fanned_out=True, count=0, started=0, capped=False)
+    fanned = replace(waiting, fanned_out=True, count=3, started=2)
+    assert bell.events.counts(ids) == await bell.events.acounts(ids) == [nothing, fanned]
+    assert bell.events.counts([]) == []
+    monkeypatch.setattr(verbs, "MOST_COUNTED", 2)
+    assert (bell.events.counts([event.id])[0].count, bell.events.counts([event.id])[0].capped) == (2, True)
+    with pytest.raises(InvalidOption, match="ids: 101 are more than 100 at once"):
+        bell.events.counts([event.id] * 101)
 
 
 def test_the_tester(bell: Workbell) -> None:

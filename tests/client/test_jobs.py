@@ -573,3 +573,23 @@ def test_one_job_is_read_and_not_all(bell: Workbell, monkeypatch: pytest.MonkeyP
     watch_statements(lambda query, _: read.append(query), monkeypatch.setattr)
     bell.jobs.disable("email-eu")
     assert "list_jobs" not in read
+
+
+@pytest.mark.anyio
+async def test_recent_runs_of_each_job(bell: Workbell) -> None:
+    """Jobs by name, each with its newest finished runs; nothing of another tenant."""
+    sent = [bell.enqueue("email", {"to": str(number)}) for number in range(3)]
+    bell.for_tenant("other").enqueue("email", {"to": "theirs"})
+    drain(bell)
+    bell.enqueue("email", {"to": "waiting"})
+    found = {one.job: one for one in bell.jobs.recent(limit=2)}
+    assert list(found) == [job.name for job in bell.jobs.list()]
+    email = found["email"]
+    assert [run.id for run in email.runs] == [sent[2].id, sent[1].id]
+    assert (email.count, email.failed, email.since is not None) == (3, 0, True)
+    assert [one.job for one in await bell.jobs.arecent("email")] == ["email"]
+    (unknown,) = bell.jobs.recent("nothing")
+    assert (unknown.runs, unknown.count, unknown.p95) == ((), 0, None)
+    for limit in (0, 101):
+        with pytest.raises(InvalidOption, match=f"limit: {limit} is not from 1 to 100"):
+            bell.jobs.recent(limit=limit)

@@ -22,8 +22,9 @@ from workbell.stores.port import Store
 HOURLY = {"cron": "0 * * * *", "timezone": "UTC"}
 HOUR = timedelta(hours=1)
 ONE = DECLARED.replace(hour=1, minute=0, second=0)
-IFS = ["update_if", "delete_if", "preview_within"]
-VERBS = ["put", "update", "get", "list", "preview", "ticks", "pause", "resume", "delete"]
+IFS = ["update_if", "delete_if"]
+VERBS = ["put", "update", "get", "list", "upcoming", "preview", "preview_local", "try_out", "ticks"]
+VERBS += ["pause", "resume", "run", "delete"]
 
 
 @pytest.fixture(autouse=True)
@@ -332,7 +333,7 @@ def test_retry_words(bell: Workbell, words: Any, retry: Retry) -> None:
 
 class TestLook:
     def test_get_of_none(self, bell: Workbell) -> None:
-        for verb in ("get", "pause", "resume", "delete", "preview", "ticks"):
+        for verb in ("get", "pause", "resume", "run", "delete", "preview", "preview_local", "ticks"):
             with pytest.raises(ScheduleNotFound, match=r"no schedule 'none'; bell\.schedules\.list\(\)"):
                 getattr(bell.schedules, verb)("none")
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.support.fresh_store import fresh_store
 from workbell import InvalidOption, TenantNotFound, Workbell
-from workbell.access.describe import describe_entry, describe_tenant
 from workbell.model.clock import ManualClock
 from workbell.settings import Settings
+from workbell.wire.audit import AuditShown
+from workbell.wire.tenants import TenantShown
 
 
 @pytest.fixture
@@ -46,7 +48,7 @@ def test_all_that_are_known(bell: Workbell) -> None:
         ("settings", 2),
         ("tokens", 1),
     ]
-    told = describe_tenant(bell.tenants.get("runs"))
+    told = msgspec.structs.asdict(TenantShown.of(bell.tenants.get("runs")))
     assert told == {
         "name": "runs",
         "created_at": None,
@@ -56,7 +58,7 @@ def test_all_that_are_known(bell: Workbell) -> None:
         "concurrency": None,
         "rate": None,
     }
-    assert describe_tenant(bell.tenants.get("settings"))["updated_at"] is not None
+    assert TenantShown.of(bell.tenants.get("settings")).updated_at is not None
 
 
 def test_forgotten(bell: Workbell) -> None:
@@ -109,7 +111,9 @@ def test_what_was_done(bell: Workbell, clock: ManualClock) -> None:
     )
     second = bell.audit.add("tokens.create", actor="eve")
     theirs = bell.for_tenant("acme").audit.add("a.b", actor="ada")
-    assert describe_entry(first) == {
+    shown = msgspec.json.decode(msgspec.json.encode(AuditShown.of(first)), type=AuditShown)
+    assert shown.value() == first
+    assert msgspec.structs.asdict(shown) == {
         "id": first.id,
         "tenant": "default",
         "at": clock.now(),

@@ -9,13 +9,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.support.fresh_store import fresh_store
 from tests.support.waiting import until
 from workbell import InvalidOption, TokenNotFound, Workbell
 from workbell.access.audit import Audit
-from workbell.access.describe import describe_token
 from workbell.access.secret_text import hash_of, is_token, new_text
 from workbell.access.tenants import Tenants
 from workbell.access.tokens import Tokens
@@ -23,6 +23,7 @@ from workbell.model.access import Scope, Token, TokenKind
 from workbell.model.clock import ManualClock
 from workbell.settings import Settings
 from workbell.stores.port import Store
+from workbell.wire.tokens import TokenShown
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def test_a_token_and_its_text(bell: Workbell, clock: ManualClock) -> None:
         expires_at=clock.now() + timedelta(seconds=60),
     )
     assert bell.tokens.list() == [token] == [bell.tokens.get(token.id)] == [bell.tokens.check(text)]
-    told = describe_token(token, clock.now())
+    told = msgspec.to_builtins(TokenShown.of(token, clock.now()))
     assert told["valid"]
     assert text not in str(told)
     assert token.hash not in str(told)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.client.conftest import finish, take
 from tests.support.waiting import until
+from tests.unit.makers import worker_of
 from workbell import InvalidOption, RunNotFound, Status, Workbell
 from workbell.model.log_line import LogLine
 from workbell.stores.port import Held
@@ -78,3 +79,26 @@ def test_watching_what_is_not_there(bell: Workbell) -> None:
     with pytest.raises(InvalidOption, match="pace"):
         next(bell.watch("no-such-run", pace=0))
     assert until(lambda: bell.workers() == [], "no workers")
+
+
+def test_workers_are_listed_with_the_runs_of_the_tenant(
+    bell: Workbell, send: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of what they run for others, only the number is read."""
+    other = bell.for_tenant("other")
+    theirs = [other.enqueue("send", {"to": "x"}) for _ in range(2)]
+    own = send.enqueue("x")
+    assert {run.id for run in take(bell)} == {own.id, *(run.id for run in theirs)}
+    bell.store.workers.put(worker_of("send", now=bell.store.clock.now(), id="w1"))
+    bell.store.workers.put(worker_of("send", now=bell.store.clock.now(), id="w2"))
+    read, listed = bell.store.runs.list, []
+
+    def noted(wanted: Any) -> Any:
+        listed.append(wanted.tenant)
+        return read(wanted)
+
+    monkeypatch.setattr(bell.store.runs, "list", noted)
+    seen = {one.worker.id: (one.busy, [run.id for run in one.runs]) for one in bell.workers()}
+    assert seen == {"w1": (3, [own.id]), "w2": (0, [])}
+    assert [(one.busy, len(one.runs)) for one in other.workers()] == [(3, 2), (0, 0)]
+    assert listed == ["default", "other"]

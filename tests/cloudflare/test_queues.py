@@ -272,7 +272,7 @@ class TestPush:
     def test_what_must_wait_is_delivered_again(self, pushed: Pushed) -> None:
         pushed.bell.pause(job="count")
         run = pushed.bell.enqueue("count")
-        until(lambda: pushed.queue.do("seen")["pushed"] == 1, "the message", PATIENCE)
+        until(lambda: pushed.queue.do("seen")["retried"] == 1, "the message, sent back", PATIENCE)
         delayed = pushed.bell.enqueue("count", delay=2, queue="other")
         pushed.bell.resume(job="count")
         pushed.queue.do("raw", [{"run": delayed.id}])  # too early: it is to be delivered again in 5 s

@@ -167,7 +167,7 @@ class TestFairClaims:
         """Any number of them, and none of their share is lost."""
         limited = claimant()._replace(limits=only("work", Limits(concurrency=1, concurrency_key="k")))
         put(store, *[request(lane_key=str(n), queue=f"q{n}") for n in range(LANES)])
-        assert len(claim_all(claims, limited, after(0))) == LANES
+        assert len(claim_all(claims, limited, after(0), limit=LANES)) == LANES
         put(store, *[request(lane_key=str(n), queue=f"q{n}") for n in range(LANES)])
         wanted = put(store, *[request(lane_key=f"new{n}") for n in range(7)])
         assert sorted(ids(claim_all(claims, limited, after(0)))) == sorted(wanted)

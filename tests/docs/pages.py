@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+TOP_PAGES = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
+PAGES = [*TOP_PAGES, *sorted(DOCS.rglob("*.md"))]
 NO_RUN = "<!-- no-run -->"
 STEP = re.compile(
     r"<!-- (?P<kind>file|shows|run|start|sees|stops|shell)(?:: (?P<path>\S+))?(?: in (?P<folder>\S+))?"

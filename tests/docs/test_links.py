@@ -10,12 +10,19 @@ import pytest
 from tests.docs.pages import DOCS, PAGES, ROOT, name_of, text_of
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+# Files that are not part of the documentation's site are named by their address in the repository.
+IN_REPOSITORY = re.compile(r"https://github\.com/workbell/workbell/(?:blob|tree|edit)/main/([^#?\s]+)")
+
+
+def all_links(page: Path) -> list[str]:
+    """What stands in code is none."""
+    prose = re.sub(r"```.*?```|`[^`\n]*`", "", text_of(page), flags=re.DOTALL)
+    return LINK.findall(prose)
 
 
 def links(page: Path) -> list[str]:
-    """Links to our own pages; what stands in code is none."""
-    prose = re.sub(r"```.*?```|`[^`\n]*`", "", text_of(page), flags=re.DOTALL)
-    return [link for link in LINK.findall(prose) if not re.match(r"[a-z]+:", link)]
+    """Links to our own pages."""
+    return [link for link in all_links(page) if not re.match(r"[a-z]+:", link)]
 
 
 def anchors(page: Path) -> set[str]:
@@ -35,6 +42,15 @@ def resolves(page: Path, link: str) -> bool:
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_resolve(page: Path) -> None:
     assert [link for link in links(page) if not resolves(page, link)] == []
+    named = [found[1] for found in map(IN_REPOSITORY.fullmatch, all_links(page)) if found is not None]
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=name_of)
+def test_links_stay_within_the_site(page: Path) -> None:
+    """A relative link out of `docs/` works in a checkout, and is dead on the site."""
+    targets = {link: (page.parent / link.partition("#")[0]).resolve() for link in links(page)}
+    assert [link for link, target in targets.items() if not target.is_relative_to(DOCS)] == []
 
 
 def test_every_page_can_be_reached_from_the_index() -> None:

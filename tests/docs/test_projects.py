@@ -158,10 +158,14 @@ class Terminal:
 
 
 def called(line: str) -> list[str]:
-    """The module and the arguments of a command: ours, or the reader's own pytest."""
+    """The module and the arguments of a command: ours, Django's, or the reader's own pytest."""
     first, *rest = shlex.split(line.removeprefix("$ "))
     if first == "pytest":
         return ["pytest", "-p", "no:cacheprovider", "-p", "workbell.testing.plugin", *rest]
+    if first == "django-admin":
+        return ["django", *rest]
+    if rest[:1] == ["manage.py"]:
+        return ["manage", *rest[1:]]
     return ["workbell", *arguments(line)]
 
 

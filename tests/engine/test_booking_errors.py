@@ -50,10 +50,10 @@ def break_policy(job: Any) -> None:
 async def check_failed_and_slot_free(bell: Workbell, broken: Any, fine: Any) -> None:
     async with bell.running(concurrency=1):
         for _ in range(2):
-            run = await bell.await_((await broken.aenqueue()).id, timeout=10)
+            run = await bell.await_((await broken.aenqueue()).id, timeout=60)
             assert (run.status, run.reason) == (Status.FAILED, "internal")
             assert (run.error or "").startswith("LookupError: no policy")
-        assert (await bell.await_((await fine.aenqueue()).id, timeout=10)).result == 1
+        assert (await bell.await_((await fine.aenqueue()).id, timeout=60)).result == 1
 
 
 async def test_a_plain_handler(bell: Workbell, caplog: pytest.LogCaptureFixture) -> None:
@@ -119,9 +119,9 @@ async def test_a_context_that_cannot_be_made(bell: Workbell, monkeypatch: pytest
     monkeypatch.setattr("workbell.engine.execute.Contexts.services_of", broken)
     async with bell.running(concurrency=1):
         for job in (plain, on_loop):
-            run = await bell.await_((await job.aenqueue()).id, timeout=10)  # type: ignore[attr-defined]
+            run = await bell.await_((await job.aenqueue()).id, timeout=60)  # type: ignore[attr-defined]
             assert (run.status, (run.error or "").partition("\n")[0]) == (Status.FAILED, "LookupError: no tenant")
-        assert (await bell.await_((await fine.aenqueue()).id, timeout=10)).result == 1
+        assert (await bell.await_((await fine.aenqueue()).id, timeout=60)).result == 1
 
 
 def test_drain_fails_the_run_and_goes_on(bell: Workbell) -> None:

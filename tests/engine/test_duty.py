@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -132,3 +133,35 @@ def test_a_thread_ends_at_once_however_long_its_duties_wait(stage: Stage) -> Non
     until(lambda: chore.calls, "the first step")
     thread.stop()
     assert not thread._thread.is_alive()
+
+
+def test_how_long_a_step_is_overdue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """0 while it waits by right; from then on when it was due or woken, until one succeeds."""
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    chore = Chore(threading.Event(), "chore", 5.0)
+    duty = chore.duty
+    assert duty.overdue() is None
+    chore.error = StoreUnavailable("gone")
+    duty.take_step()
+    assert duty.overdue() is None, "none has succeeded yet"
+    chore.error = None
+    duty.take_step()
+    assert duty.overdue() == 0
+    now += 5
+    assert duty.overdue() == 0
+    now += 2
+    assert duty.overdue() == 2, "no step was taken"
+    chore.error = StoreUnavailable("gone")
+    duty.take_step()
+    now += 1
+    duty.take_step()
+    assert duty.overdue() == 3, "steps that fail are none"
+    chore.error, chore.answer = None, None
+    duty.take_step()
+    now += 3600
+    assert duty.overdue() == 0, "it waits to be woken"
+    chore.error = StoreUnavailable("gone")
+    duty.take_step()
+    now += 4
+    assert duty.overdue() == 4

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.environment import settings_in_environment
 from tests.support.fresh_store import fresh_store
 from tests.support.project_folder import ProjectFolder
 from tests.support.waiting import until
@@ -26,7 +26,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ProjectFolder:
     folder = ProjectFolder(tmp_path / "demo")
     folder.write("workbell.toml", 'timezone = "UTC"\n')
     monkeypatch.chdir(folder.folder)
-    for name in [name for name in os.environ if name.startswith("WORKBELL_")]:
+    for name in settings_in_environment():
         monkeypatch.delenv(name)
     return folder
 

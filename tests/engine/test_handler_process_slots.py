@@ -214,7 +214,8 @@ def test_asked_to_stop_while_its_process_starts(stage: Stage) -> None:
 def test_one_that_died_while_it_had_nothing_to_do_is_replaced(stage: Stage) -> None:
     first = stage.pid()
     os.kill(first, signal.SIGKILL)
-    until(lambda: is_gone(first), "the process to be gone")
+    (slot,) = stage.slots._slots
+    until(lambda: slot.process is not None and slot.process.is_dead, "the slot to see it")
     assert stage.pid() not in (first, os.getpid())
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support.environment import settings_in_environment
 from tests.support.project_folder import ProjectFolder
 from tests.support.waiting import until
 from workbell import InvalidOption, Retry, Workbell
@@ -24,7 +24,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ProjectFolder:
     folder = ProjectFolder(tmp_path / "demo")
     folder.write("workbell.toml", 'timezone = "Europe/Paris"\n')
     monkeypatch.chdir(folder.folder)
-    for name in [name for name in os.environ if name.startswith("WORKBELL_")]:
+    for name in settings_in_environment():
         monkeypatch.delenv(name)
     return folder
 

@@ -23,7 +23,7 @@ from workbell.model.job import DELIVERY
 from workbell.model.outcome import Returned
 from workbell.model.run import Lane, NewRun
 from workbell.model.state import CRASH_LIMIT, Transition
-from workbell.model.worker import LOST_AFTER
+from workbell.model.worker import LOST_AFTER, alias_of
 from workbell.notices.listeners import LifecycleEvent, about_chain
 from workbell.stores.port import Store
 
@@ -273,7 +273,7 @@ class TestLostWorkers:
         assert (event.data["worker"], event.data["host"]) == ("other/1/2/b", "other")
         assert sorted(event.data["runs"]) == sorted(run.id for run in ours)
         (event,) = stored(store, tenant="acme")
-        assert (event.data["worker"], event.data["runs"]) == ("worker", [theirs.id])
+        assert (event.data["worker"], event.data["runs"]) == (alias_of("worker"), [theirs.id])
         other.held.by_id.clear()
         assert len(other.claim()) == 4  # lost again: it is the same worker, of which was told
         bench.lapse()
@@ -304,8 +304,59 @@ class TestLostWorkers:
             missing.step(bench.clock.now())
         found = [(event.data["worker"], event.data.get("runs")) for event in stored(bench.store)]
         assert sorted(found) == [("idle/1/1/a", None), ("worker", [run.id])]
-        assert sorted(event.data["worker"] for event in stored(bench.store, tenant="acme")) == ["idle/1/1/a", "worker"]
+        aliases = sorted(alias_of(worker) for worker in ("idle/1/1/a", "worker"))
+        assert sorted(event.data["worker"] for event in stored(bench.store, tenant="acme")) == aliases
         assert [event.worker for event in heard] == ["idle/1/1/a", "worker"]
+
+    def test_other_tenants_do_not_learn_the_host(self, store: Store) -> None:
+        """Neither by the event of the loss nor by the run's error; the tenant of the program learns both."""
+        bench = make_bench(store)
+        other = Bench(store, name="secret-host/4711/i")
+        other.bell.registry.add(next(job for job in bench.bell.registry if job.name == "work"))
+        bench.store.workers.put(worker_of(id="secret-host/4712/i", now=bench.clock.now()))
+        missing = MissingWorkers(bench.store, bench.booking.publisher)
+        missing.step(bench.clock.now())
+        for tenant in ("default", "acme"):
+            for pattern in ("worker.lost", "job.failed"):
+                subscribe(store, pattern, tenant=tenant)
+        bench.publisher.poll()
+        runs = [bench.bell.for_tenant(tenant).enqueue("work") for tenant in ("default", "acme")]
+        for _ in range(2 * CRASH_LIMIT):  # suspects are claimed one at a time
+            other.held.by_id.clear()
+            for work in other.claim():
+                store.runs.mark_alone(work.held)
+            bench.lapse()
+        bench.clock.advance(LOST_AFTER.total_seconds() + 1)
+        for _ in range(3):
+            missing.step(bench.clock.now())
+        ours, theirs = (stored(store, tenant=tenant) for tenant in ("default", "acme"))
+        assert sorted(event.type for event in ours) == ["job.failed", "worker.lost", "worker.lost"]
+        assert sorted(event.type for event in theirs) == ["job.failed", "worker.lost", "worker.lost"]
+        assert "secret-host" in str([event.as_dict() for event in ours])
+        assert {event.data.get("host") for event in theirs} == {None}
+        about = [[event.cloud_event() for event in theirs], [event.as_dict() for event in theirs]]
+        for run in runs:
+            attempts = bench.bell.for_tenant(run.tenant).attempts(run.id)
+            about += [bench.bell.for_tenant(run.tenant).get(run.id).error, [attempt.error for attempt in attempts]]
+            assert {attempt.worker for attempt in attempts} == {"secret-host/4711/i"}, "where operators find it"
+        for fact in ("secret-host", "4711", "4712"):
+            assert fact not in str(about)
+
+    def test_other_tenants_do_not_learn_the_files_of_jobs(self, bench: Bench) -> None:
+        bench.publisher.events.describe = lambda run: ("jobs/work.py", "0 3 * * *")
+        for tenant in ("default", "acme"):
+            subscribe(bench.store, "job.*", tenant=tenant)
+        bench.publisher.poll()
+        for tenant in ("default", "acme"):
+            bench.bell.for_tenant(tenant).enqueue("work")
+        works = bench.claim()
+        bench.publisher.started([work.run for work in works])
+        for work in works:
+            bench.book(work, Returned(None))
+        for tenant, known in (("default", ("jobs/work.py", "0 3 * * *")), ("acme", (None, None))):
+            events = stored(bench.store, tenant=tenant)
+            assert sorted(event.type for event in events) == ["job.completed", "job.started"]
+            assert {(event.data.get("file_path"), event.data.get("schedule")) for event in events} == {known}
 
     def test_who_could_not_be_seen_is_not_lost(self, bench: Bench) -> None:
         """The store was away for longer than it takes to be lost: of all that look again, this one is the first."""

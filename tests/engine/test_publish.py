@@ -23,6 +23,7 @@ from workbell.errors import StoreError, StoreUnavailable
 from workbell.events.publishing import EventPublishing
 from workbell.model.event import DEPTH_LIMIT, MatchOutcome
 from workbell.model.ids import new_id
+from workbell.model.worker import alias_of
 from workbell.notices.listeners import LifecycleEvent
 from workbell.runs.publisher import RunPublisher
 from workbell.settings import Settings
@@ -338,6 +339,24 @@ class TestKeeper:
             events = [(event.data["worker"], event.data.get("runs")) for event in stored(bell.store)]
             told = [("box/1/2/a", [run.id]), ("box/1/2/idle", None)]
             assert events == ([] if verdict is DeathVerdict.HANDED_BACK else told)
+
+    def test_the_tenant_of_the_program_learns_the_worker(self, sqlite_url: str) -> None:
+        """From the keeper as from an engine; the others know it by its alias."""
+        lost = "box/1/2/keeper", "box/1/2/engine"
+        with Workbell(sqlite_url, tenant="home") as bell:
+            bell.store.check()
+            for tenant in ("home", "default"):
+                subscribe(bell.store, "worker.lost", tenant=tenant)
+            keeper = Keeper(StoreNamed(sqlite_url, 30.0, 60.0, 60.0, bell.tenant), None)  # type: ignore[arg-type]
+            try:
+                keeper._bury(Bury(lost[0], "was killed", DeathVerdict.INNOCENT, [], []), last=True)
+            finally:
+                keeper._store.close()
+            publisher = bell.runtime.publisher
+            publisher.poll()
+            publisher.missing([lost[1]], bell.store.clock.now())
+            for tenant, known in (("home", [*lost]), ("default", [alias_of(worker) for worker in lost])):
+                assert [event.data["worker"] for event in stored(bell.store, tenant=tenant)] == known
 
 
 def test_without_subscriptions_to_look_at_nothing_is_told() -> None:

@@ -254,6 +254,9 @@ class TestEar:
         assert queue.told == [("receive", 3), ("ack", ["receipt"])]
         assert heard == [1]
 
+    def test_a_rest_follows_where_hints_are_not_urgent(self) -> None:
+        assert PermitListener(FakeQueue(), lambda _: None, rest=0.02).step(NOW) == 0.02
+
     def test_none_are_taken_without_a_free_hand(self) -> None:
         queue = FakeQueue()
         assert PermitListener(queue, lambda _: None, room=lambda: 0).step(NOW) is None

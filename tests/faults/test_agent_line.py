@@ -21,11 +21,10 @@ import pytest
 from workbell import Retry, Workbell
 from workbell.agents import lease_standing as standing
 from workbell.agents import working
-from workbell.agents.reports import AttemptReport
 from workbell.agents.working import HandedOut
 from workbell.engine.recover import Recover
 from workbell.errors import LeaseLost
-from workbell.model.agent import Agent
+from workbell.model.agent import Agent, Ending
 from workbell.model.clock import ManualClock
 from workbell.model.run import AttemptStatus, Run, Status
 from workbell.model.state import Move, Transition
@@ -33,6 +32,7 @@ from workbell.settings import Settings
 from workbell.stores.port import Held, Store
 from workbell.stores.sqlite.store import SqliteStore
 from workbell.testing.sqlite_files import SqliteFiles
+from workbell.wire.agents import AttemptReport, LeaseShown
 
 SOAK = bool(os.environ.get("WORKBELL_SOAK"))
 SEEDS = range(60) if SOAK else range(2)
@@ -147,11 +147,11 @@ class Process:
         told = {"session": self.session, "token": token}
         chance = self.world.random.random()
         if chance < 0.75:
-            report = AttemptReport(status="succeeded", result=told)
+            report = AttemptReport(status=Ending.SUCCEEDED, result=told)
         elif chance < 0.9:
-            report = AttemptReport(status="failed", error=f"{self.session} {token}", result=told)
+            report = AttemptReport(status=Ending.FAILED, error=f"{self.session} {token}", result=told)
         else:
-            report = AttemptReport(status=self.world.random.choice(["snoozed", "released"]), retry_after=3)
+            report = AttemptReport(status=self.world.random.choice([Ending.SNOOZED, Ending.RELEASED]), retry_after=3)
         self.reports[run_id, token] = report
         self.post(run_id, token)
 
@@ -182,10 +182,10 @@ class Process:
             )
             self.world.send(self.line, call, self.kept)
 
-    def kept(self, answer: list[working.RenewedLease]) -> None:
+    def kept(self, answer: list[LeaseShown]) -> None:
         for one in answer:
-            if one.lease_until is None and self.holding.get(one.run_id) == one.token:
-                del self.holding[one.run_id]
+            if not one.held and self.holding.get(one.id) == one.token:
+                del self.holding[one.id]
 
 
 @pytest.fixture

@@ -20,12 +20,14 @@ from tests.support.statements import watch_statements
 from tests.support.waiting import until
 from workbell.errors import DuplicateRun, KeyReused, StoreUnavailable
 from workbell.model import state
+from workbell.model.ids import new_id
 from workbell.model.request import asked_once
 from workbell.model.run import LIVE, Added, IdempotencyKey, NewRun, Run, Status
 from workbell.model.schedule import Schedule, ScheduleChange
 from workbell.stores.database import Row
 from workbell.stores.port import Filter
 from workbell.stores.postgres.store import PostgresStore
+from workbell.testing.contracts.core.choosing import chosen
 from workbell.testing.contracts.core.scheduling import (
     begin,
     fire,
@@ -305,6 +307,49 @@ class TestDuplicates:
             with pytest.raises(KeyReused):
                 other.result()
         assert [run.id for run in waiting_runs(race.first)] == [new[0].run.id]
+
+
+class TestChosenIds:
+    """S6: a request under an id that its client has chosen comes again at the same moment."""
+
+    def twice(self, race: Race) -> tuple[str, Future[list[Added]], Future[list[Added]]]:
+        run_id = new_id()
+        one = race.stop_after("finished_of", lambda: race.first.runs.add([chosen(run_id)]))
+        other = race.follow(lambda: race.second.runs.add([chosen(run_id)]))
+        assert not other.done(), "it waits for the first"
+        return run_id, one, other
+
+    def test_the_second_has_the_run_of_the_first(self, race: Race) -> None:
+        run_id, one, other = self.twice(race)
+        race.go_on()
+        assert one.result() == [Added(run_id, True)]
+        assert other.result() == [Added(run_id, False)]
+        assert [run.id for run in waiting_runs(race.first)] == [run_id]
+        assert held_keys(race.first) == {}
+
+    def test_the_second_makes_it_if_the_first_is_ended(self, race: Race) -> None:
+        run_id, one, other = self.twice(race)
+        race.end_first()
+        with pytest.raises(StoreUnavailable):
+            one.result()
+        assert other.result() == [Added(run_id, True)]
+        assert [run.id for run in waiting_runs(race.first)] == [run_id]
+
+    def test_the_run_ends_meanwhile(self, race: Race) -> None:
+        """It is gone from the live runs when the insert goes on, and the guard finds it in history."""
+        run_id = new_id()
+        add(race.first, chosen(run_id))
+        (run,) = claim(race.first)
+        well = state.succeed(run, after(1), result="1", keep=KEEP.succeeded)
+        followed = replace(well, then=(request("next", at=1),))
+        one = race.stop_after("finish_well", lambda: race.first.runs.apply([followed]))
+        other = race.follow(lambda: race.second.runs.add([chosen(run_id, at=2)]))
+        assert not other.done(), "it waits for the row"
+        race.go_on()
+        assert one.result() == {run_id}
+        assert other.result() == [Added(run_id, False)]
+        assert [each.job for each in waiting_runs(race.first)] == ["next"]
+        assert find(race.first, run_id).status is Status.SUCCEEDED
 
 
 def of_request(fingerprint: str) -> NewRun:

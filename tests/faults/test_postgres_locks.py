@@ -18,6 +18,7 @@ import pytest
 from tests.support.waiting import until
 from workbell.errors import StoreUnavailable
 from workbell.model import state
+from workbell.process.platform import platform
 from workbell.stores.postgres import calls as calls_module
 from workbell.stores.postgres import deadlines as deadlines_module
 from workbell.stores.postgres.store import CONNECTIONS, PostgresStore
@@ -142,7 +143,7 @@ def test_a_lock_wait_says_what_it_is(postgres_store: PostgresStore, postgres_url
     with locked(postgres_url, "SELECT 1 FROM workbell_runs WHERE id = %s FOR UPDATE", run.id):
         for verb, expected in (
             (lambda: postgres_store.runs.apply([ended]), "waited over 0.5 s for a lock that another transaction holds"),
-            (lambda: postgres_store.runs.request_cancel(run.id, "asked"), "not done within 1 s, and cancelled"),
+            (lambda: postgres_store.runs.set_progress(held(run), "1"), "not done within 1 s, and cancelled"),
         ):
             with pytest.raises(StoreUnavailable) as caught:
                 verb()
@@ -194,7 +195,8 @@ def test_callers_behind_a_table_lock_leave_nothing_behind(
 
 
 def test_connections_that_were_cut_off_are_counted(postgres_url: str, monkeypatch) -> None:
-    """Frozen ones on the server answer to no cancel. In their places only a few others are opened."""
+    """Frozen ones on the server answer to no cancel. In their places only a few others are opened; any number of them
+    where the system does not say whether the server has closed its end."""
     monkeypatch.setattr(calls_module, "DEADLINE", 0.3)
     monkeypatch.setattr(calls_module, "WAIT", 1.0)
     for name, seconds in {"PACE": 0.02, "GRACE": 0.1, "REUSE_AFTER": 0.1}.items():
@@ -218,6 +220,9 @@ def test_connections_that_were_cut_off_are_counted(postgres_url: str, monkeypatc
         assert until(ask, "a connection in its place", 10)
         with pytest.raises(StoreUnavailable, match=r"did not answer within 0\.3 s"):
             database.run(freeze, transaction=False)
+        if not platform().tcp_info:
+            assert until(ask, "a connection in its place", 10)
+            return
         with pytest.raises(StoreUnavailable, match="all connections of this process were busy for over 1 s"):
             database.run(freeze, transaction=False)
         assert len(suspended) == 2

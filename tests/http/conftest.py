@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import msgspec
 import pytest
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from workbell import Context, Event, Workbell
 from workbell.model.access import TokenKind
@@ -65,7 +66,7 @@ HEADERS = {"key": "Idempotency-Key", "match": "If-Match", "none_match": "If-None
 class Api:
     """The API, and who calls it: those of tenant `a`, a stranger of tenant `b`, and one for all tenants."""
 
-    def __init__(self, bell: Workbell, app: FastAPI, http: httpx2.AsyncClient) -> None:
+    def __init__(self, bell: Workbell, app: Starlette, http: httpx2.AsyncClient) -> None:
         self.bell = bell
         self.app = app
         self.http = http
@@ -87,8 +88,13 @@ class Api:
         return self.bell.tokens.create("s", scopes=["admin"], tenant="a", kind=TokenKind.SESSION, user_id=7).text
 
 
+def fits(kind: Any, told: Any) -> None:
+    """Raise if an answer does not have the form that the table of operations says."""
+    msgspec.convert(told, kind)
+
+
 @contextmanager
-def served(url: str, folder: Path) -> Iterator[tuple[Workbell, FastAPI]]:
+def served(url: str, folder: Path) -> Iterator[tuple[Workbell, Starlette]]:
     bell = make_bell(url, folder)
     try:
         yield bell, bell.asgi()

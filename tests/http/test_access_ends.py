@@ -17,8 +17,8 @@ from tests.support.fresh_store import fresh_store
 from tests.support.served import DEADLINE, Served, served
 from tests.support.waiting import until
 from workbell import Access, Scope, Workbell
-from workbell.http import access_watch
-from workbell.http.session_cookie import COOKIE
+from workbell.http.policies import access_watch
+from workbell.http.policies.session_cookie import COOKIE
 from workbell.model.access import TokenKind
 from workbell.model.clock import ManualClock
 from workbell.settings import Settings

@@ -19,6 +19,8 @@ from workbell.agent_program.heartbeat import AgentHeartbeat
 from workbell.agent_program.held_run import HeldRun
 from workbell.errors import Unauthorized
 from workbell.model.run import Status
+from workbell.remote.call import RemoteCall
+from workbell.wire.agents import LeasesShown
 
 pytestmark = pytest.mark.anyio
 
@@ -39,6 +41,11 @@ ANSWERS = [
     (413, HTML, b""),
     (200, HTML, b"<h1>Welcome to the hotel</h1>"),
     (200, JSON, b'{"status":"ok"}'),
+    (200, JSON, b'{"runs":"none","taken":"yes"}'),
+    (200, JSON, b'{"runs":' + b"[" * 100_000),
+    (200, JSON, b""),
+    (404, PROBLEM, b'{"type":"urn:workbell:error:RunNotFound","detail":"\xff"}'),
+    (404, PROBLEM, b'{"new":' + b"[" * 100_000),
 ]
 
 
@@ -173,8 +180,8 @@ async def test_an_outage_is_logged_when_it_begins_and_when_it_ends(caplog: pytes
     there.bell.close()
     said = [one.getMessage() for one in caplog.records if one.getMessage().startswith("no poll")]
     assert said == [
-        "no poll got through: http://127.0.0.1:8321/api/v1/agents/self/poll: status 404 came with text/html, which is "
-        "no answer of Workbell; check what stands in between. It is tried again until the server answers.",
+        "no poll got through: http://127.0.0.1:8321: status 404 came with text/html, which is no answer of Workbell; "
+        "check the URL, and what stands in between. It is tried again until the server answers.",
         "no poll got through until now; the server answers again",
     ]
 
@@ -183,16 +190,16 @@ def test_a_heartbeat_does_not_drop_what_is_finished() -> None:
     """A lease that has ended cannot be renewed; the result may be taken all the same, and only that answer counts."""
 
     class Answering:
-        def post(self, _path: str, body: dict[str, Any]) -> Any:
-            return {"runs": [one | {"held": False, "cancel": None, "new": 1} for one in body["holding"]]}
-
-        def close(self) -> None: ...
+        def send(self, call: RemoteCall[LeasesShown]) -> LeasesShown:
+            holding = [msgspec.structs.asdict(one) for one in call.body.holding]
+            more = {"held": False, "lease_until": None, "cancel": None, "new": 1}
+            return call.read(msgspec.json.encode({"runs": [one | more for one in holding]}))
 
     class Run:
         id, token = "1", 1
 
     asked: list[HeldRun] = []
-    working_on, finished = HeldRun(Run(), 0.0), HeldRun(Run(), 0.0)  # type: ignore[arg-type]
+    working_on, finished = HeldRun(Run(), "a", 0.0), HeldRun(Run(), "a", 0.0)  # type: ignore[arg-type]
     finished.run.__dict__["id"] = "2"
     finished.finished = True
     line: Any = Answering()

@@ -8,12 +8,14 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.http.conftest import fits
 from tests.support.fresh_store import fresh_store
 from workbell import Status, Workbell
-from workbell.http.schemas.base import ListPage
-from workbell.http.schemas.runs import FoundRun, RunCount, RunShown
+from workbell.model.run_page import Counted
 from workbell.settings import Settings
 from workbell.testing import drain
+from workbell.wire.operation import ListPage
+from workbell.wire.runs import FoundRun, RunShown
 
 pytestmark = pytest.mark.anyio
 
@@ -46,11 +48,11 @@ async def test_counting_and_finding_by_payload(bell: Workbell, http: httpx2.Asyn
     runs = [bell.enqueue("send", {"to": f"a{number % 2}", "copies": number}) for number in range(5)]
     bell.for_tenant("b").enqueue("send", {"to": "a1"})
     counted = await told(await http.get("/runs/count", params={"input.to": "a1", "status": "queued"}))
-    RunCount.model_validate(counted)
+    fits(Counted, counted)
     assert counted == {"count": 2, "capped": False}
     assert (await told(await http.get("/runs/count")))["count"] == 5
     page = await told(await http.get("/runs", params={"input.to": '"a0"', "input.copies": "4.0"}))
-    ListPage[RunShown].model_validate(page)
+    fits(ListPage[RunShown], page)
     assert [run["id"] for run in page["items"]] == [runs[4].id]
     first = await told(await http.get("/runs", params={"limit": 3}))
     second = await told(await http.get("/runs", params={"limit": 3, "before": first["next"]}))
@@ -63,7 +65,7 @@ async def test_a_bulk_action_is_a_run(bell: Workbell, http: httpx2.AsyncClient) 
     body = {"action": "cancel", "filter": {"job": "send", "input": {"to": "a"}, "since": "2020-01-01T00:00:00Z"}}
     headers = {"Idempotency-Key": "once"}
     made = await told(await http.post("/bulk", json=body, headers=headers), 202)
-    RunShown.model_validate(made)
+    fits(RunShown, made)
     assert await told(await http.post("/bulk", json=body, headers=headers), 202) == made
     drain(bell)
     ended = await told(await http.get(f"/runs/{made['id']}"))
@@ -76,12 +78,12 @@ async def test_a_run_says_what_became_of_its_retry(bell: Workbell, http: httpx2.
     assert (await told(await http.get(f"/runs/{first.id}")))["retried_by"] is None
     made = await told(await http.post(f"/runs/{first.id}/retry"), 201)
     shown = await told(await http.get(f"/runs/{first.id}"))
-    FoundRun.model_validate(shown)
+    fits(FoundRun, shown)
     assert shown["retried_by"] == {"id": made["id"], "status": "queued"}
     drain(bell)
     assert (await told(await http.get(f"/runs/{first.id}")))["retried_by"]["status"] == "succeeded"
     page = await told(await http.get("/runs", params={"status": "canceled"}))
-    ListPage[FoundRun].model_validate(page)
+    fits(ListPage[FoundRun], page)
     assert {run["id"]: bool(run["retried_by"]) for run in page["items"]} == {first.id: True, second.id: False}
     for wanted, runs in (
         ({"retried": "false", "status": "canceled"}, [second.id]),

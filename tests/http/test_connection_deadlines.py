@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, MutableMapping
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,9 +16,10 @@ from tests.support.fresh_store import fresh_store
 from tests.support.served import DEADLINE, Served, served
 from tests.support.waiting import until
 from workbell import Workbell
-from workbell.http import connection_deadlines, connection_limits, server
-from workbell.http.connection_deadlines import EdgeProtocol
-from workbell.http.middleware import OPEN_LIMIT
+from workbell.http import server
+from workbell.http.framework.middleware import OPEN_LIMIT
+from workbell.http.policies import connection_deadlines, connection_limits
+from workbell.http.policies.connection_deadlines import EdgeProtocol
 from workbell.settings import Settings
 
 PAIR = b"POST /api/v1/agents/pair HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -331,3 +333,25 @@ async def test_a_mounted_application_counts_bodies_too(api: Api, headers: dict[s
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.headers.get("connection") == ("close" if status == 400 else None)
+
+
+@pytest.mark.anyio
+async def test_a_body_that_no_header_announces_is_counted(api: Api) -> None:
+    """HTTP/2 needs neither a length nor chunks."""
+    sent, statuses = 0, list[int]()
+
+    async def receive() -> dict[str, object]:
+        nonlocal sent
+        sent += 1024
+        return {"type": "http.request", "body": b" " * 1024, "more_body": sent < 100 * OPEN_LIMIT}
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    path = "/api/v1/agents/pair"
+    scope = {"type": "http", "http_version": "2", "method": "POST", "path": path, "raw_path": path.encode()}
+    headers = [(b"host", b"localhost")]
+    await api.app(scope | {"query_string": b"", "headers": headers, "root_path": "", "scheme": "https"}, receive, send)
+    assert statuses == [413]
+    assert sent <= OPEN_LIMIT + 1024

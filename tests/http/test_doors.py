@@ -1,22 +1,22 @@
 """Every door of the API: nobody without a token, nobody without the scope, nothing of another tenant (E6).
 
-Made from the routes of the application, so that a new one is asked too; without an example in `things.py` it fails.
+Made from the table of operations, so that a new one is asked too; without an example in `things.py` it fails.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from starlette.routing import BaseRoute
 
 from tests.http.conftest import Api, Caller
-from tests.http.things import PREFIX, Things, things_of
+from tests.http.things import Things, things_of
 from workbell.http.dashboard.shell import SCREENS
-from workbell.http.routing import Guarded, RouteGuard
-from workbell.http.session_cookie import COOKIE
+from workbell.http.framework.router import ApiRoutes
+from workbell.http.policies.session_cookie import COOKIE
 from workbell.model.access import ALONE, INCLUDED, ROUNDS, Scope
+from workbell.wire.operation import PREFIX, Operation
+from workbell.wire.table import OPERATIONS
 
 pytestmark = pytest.mark.anyio
 
@@ -46,12 +46,14 @@ WRONG = {
 
 
 class Door:
-    def __init__(self, route: Guarded) -> None:
-        self.route = route
-        self.guard: RouteGuard = route.endpoint.guard  # type: ignore[attr-defined]
-        [self.method] = route.methods
-        self.path = route.path
-        self.name = (self.method, self.path.removeprefix(PREFIX))
+    """An operation, as the tests ask for it."""
+
+    def __init__(self, operation: Operation[Any]) -> None:
+        self.operation = operation
+        self.scope = operation.scope
+        self.method = operation.method
+        self.path = PREFIX + operation.path
+        self.name = (operation.method, operation.path)
 
     async def open(self, caller: Caller, things: Things, **headers: str) -> int:
         body = things.body(self.method, self.path)
@@ -60,10 +62,8 @@ class Door:
         return answer.status_code
 
 
-def doors(routes: Sequence[BaseRoute]) -> Iterator[Door]:
-    """Those that take something away come last."""
-    found = [Door(route) for route in routes if isinstance(route, Guarded)]
-    return iter(sorted(found, key=lambda door: (door.method == "DELETE", door.path.count("/"), door.path)))
+# Those that take something away come last.
+DOORS = sorted(map(Door, OPERATIONS), key=lambda door: (door.method == "DELETE", door.path.count("/"), door.path))
 
 
 @pytest.fixture
@@ -71,18 +71,19 @@ def things(api: Api) -> Things:
     return Things(api.bell, "a")
 
 
-async def test_every_route_has_a_guard(api: Api) -> None:
-    for route in api.app.routes:
-        if isinstance(route, Guarded):
-            guard: RouteGuard = route.endpoint.guard  # type: ignore[attr-defined]
-            assert route.path.startswith(PREFIX)
-            assert guard.open is (route.path == f"{PREFIX}/agents/pair")
-            changes = {"POST", "PUT", "PATCH", "DELETE"} & set(route.methods)
-            assert guard.audited is bool(changes and guard.needs in (Scope.OPERATE, Scope.ADMIN))
-            if guard.needs is Scope.READ:
-                assert not changes or guard.operation == "schedules.try_cron"
-        else:
-            assert getattr(route, "path", "") in OUTSIDE
+async def test_every_route_is_an_operation_or_named_here(api: Api) -> None:
+    [served] = [route for route in api.app.routes if isinstance(route, ApiRoutes)]
+    assert {one.operation.name for one in served.served} == {operation.name for operation in OPERATIONS}
+    assert {getattr(route, "path", "") for route in api.app.routes if route is not served} <= OUTSIDE
+
+
+async def test_what_an_operation_may_do_without_a_scope() -> None:
+    for operation in OPERATIONS:
+        assert operation.open is (operation.path == "/agents/pair")
+        changes = operation.method in ("POST", "PUT", "PATCH", "DELETE")
+        assert operation.is_audited is (changes and operation.scope in (Scope.OPERATE, Scope.ADMIN))
+        if operation.scope is Scope.READ:
+            assert not changes or operation.name == "schedules.try_cron"
 
 
 async def test_the_wrong_scope_is_wrong() -> None:
@@ -93,8 +94,8 @@ async def test_the_wrong_scope_is_wrong() -> None:
 async def test_nobody_without_a_token(api: Api, things: Things) -> None:
     before = things_of(api.a)
     forged = Caller(api.http, f"{api.admin.text}x")
-    for door in doors(api.app.routes):
-        if not door.guard.open:
+    for door in DOORS:
+        if not door.operation.open:
             assert (door.name, await door.open(api.nobody, things)) == (door.name, 401)
     assert (await forged.send("GET", "/runs")).status_code == 401
     assert things_of(api.a) == before
@@ -104,10 +105,10 @@ async def test_nobody_with_the_wrong_scope(api: Api, things: Things) -> None:
     callers = {scope: api.caller(word) for scope, word in WRONG.items()}
     none = api.caller()
     before = things_of(api.a)
-    for door in doors(api.app.routes):
-        if door.guard.needs is None:
+    for door in DOORS:
+        if door.scope is None:
             continue
-        for caller in (callers[door.guard.needs], none):
+        for caller in (callers[door.scope], none):
             assert (door.name, await door.open(caller, things)) == (door.name, 403)
     assert things_of(api.a) == before
 
@@ -116,15 +117,15 @@ async def test_nothing_of_another_tenant(api: Api, things: Things) -> None:
     stranger = Caller(api.http, Things(api.bell, "b").agent_token)
     before = things_of(api.a)
     asked = 0
-    for door in doors(api.app.routes):
+    for door in DOORS:
         if "{" not in door.path or door.name in OWN_NAMES:
             continue
-        caller = stranger if door.guard.needs is Scope.AGENT else api.stranger
+        caller = stranger if door.scope is Scope.AGENT else api.stranger
         assert (door.name, await door.open(caller, things)) == (door.name, 403 if door.name in SHARED else 404)
         asked += 1
     assert asked > 40
-    for door in doors(api.app.routes):  # nor by naming the tenant
-        if not door.guard.open and door.guard.needs not in ALONE:
+    for door in DOORS:  # nor by naming the tenant
+        if not door.operation.open and door.scope not in ALONE:
             query = "&tenant=a" if "?" in things.path(door.path, door.method) else "?tenant=a"
             answer = await api.stranger.send(door.method, things.path(door.path, door.method) + query)
             assert (door.name, answer.status_code) == (door.name, 404)
@@ -135,12 +136,12 @@ async def test_the_right_ones_get_in(api: Api, things: Things) -> None:
     agent = Caller(api.http, things.agent_token)
     callers = {scope: api.caller(scope, tenant="*" if scope in ROUNDS else "a") for scope in Scope}
     callers[Scope.AGENT] = agent
-    for door in doors(api.app.routes):
-        if door.guard.open or door.path.endswith("/stream"):
+    for door in DOORS:
+        if door.operation.open or door.path.endswith("/stream"):
             continue  # a pairing token is needed; and the stream of a run that waits does not end
-        caller = api.caller() if door.guard.needs is None else callers[door.guard.needs]
+        caller = api.caller() if door.scope is None else callers[door.scope]
         status = await door.open(api.root if door.name in ROOT else caller, things)
-        assert (door.name, status) == (door.name, door.route.status_code)
+        assert (door.name, status) == (door.name, door.operation.status)
     answer = await api.reader.send("GET", f"/runs/{things.ended.id}/stream")
     assert answer.headers["content-type"].startswith("text/event-stream")
 
@@ -149,8 +150,8 @@ async def test_a_page_of_another_site_changes_nothing(api: Api, things: Things) 
     browser = Caller(api.http, None)
     cookie = f"{COOKIE}={api.session()}"
     before = things_of(api.a)
-    for door in doors(api.app.routes):
-        if door.method == "GET" or door.guard.open:
+    for door in DOORS:
+        if door.method == "GET" or door.operation.open:
             continue
         for foreign in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
             assert (door.name, await door.open(browser, things, Cookie=cookie, **foreign)) == (door.name, 403)
@@ -163,13 +164,13 @@ async def test_a_body_that_is_no_json(api: Api) -> None:
     for body in (b'{"job": ', b"not json"):
         answer = await api.operator.send("POST", "/runs", content=body)
         assert answer.status_code == 422
-        assert answer.json()["detail"].startswith("Invalid JSON"), answer.text
+        assert answer.json()["detail"].startswith("body: Invalid JSON"), answer.text
 
 
 async def test_where_a_body_stops_being_json(api: Api) -> None:
     answer = await api.operator.send(
-        "PUT", "/jobs/x", content=b'{"handler": ', headers={"Content-Type": "application/json"}
+        "PUT", "/jobs/x", content=b'{"handler": x}', headers={"Content-Type": "application/json"}
     )
     assert answer.status_code == 422
-    assert answer.json()["detail"] == "body: Invalid JSON at character 12: Expecting value."
-    assert answer.json()["errors"] == [{"where": "body", "what": "Invalid JSON at character 12: Expecting value"}]
+    assert answer.json()["detail"] == "body: Invalid JSON at byte 12: invalid character."
+    assert answer.json()["errors"] == [{"where": "body", "what": "Invalid JSON at byte 12: invalid character"}]

@@ -66,3 +66,12 @@ async def test_a_trigger_that_somebody_changed_meanwhile_stays(api: Api, monkeyp
     await api.operator.ask("DELETE", path, 412, match=await api.operator.etag(path))
     assert api.a.triggers.get("mails").pattern == "b.*"
     await api.operator.ask("DELETE", path, 204, match=await api.operator.etag(path))
+
+
+async def test_a_job_that_somebody_changed_meanwhile_stays(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    await api.operator.ask("PUT", "/jobs/send-eu", 200, {"handler": "send"})
+    change_before(api.bell.store.definitions, monkeypatch, "delete", lambda: api.a.jobs.put("send-eu", handler="rest"))
+    await api.operator.ask("DELETE", "/jobs/send-eu", 412, match=await api.operator.etag("/jobs/send-eu"))
+    assert api.a.jobs.get("send-eu").handler == "rest"
+    await api.operator.ask("DELETE", "/jobs/send-eu", 204, match=await api.operator.etag("/jobs/send-eu"))
+    await api.operator.ask("DELETE", "/jobs/send-eu", 404)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.http.conftest import Api
+from workbell.http.framework import bounded_pages
 from workbell.model.ids import is_id
 from workbell.testing import drain
 
@@ -87,24 +88,41 @@ async def test_lost_updates(api: Api) -> None:
     await api.operator.ask("DELETE", "/jobs/send-eu", 204, match=new)
 
 
-@pytest.mark.parametrize("verb", ["write", "delete"])
-async def test_what_somebody_changed_meanwhile_stays(api: Api, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
+async def test_what_somebody_changed_meanwhile_stays(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """The store compares the version as it writes."""
     await api.operator.ask("PUT", "/jobs/send-eu", 200, EU)
     old = await api.operator.etag("/jobs/send-eu")
     part = api.bell.store.definitions
-    real = getattr(part, verb)
+    write = part.write
 
     def late(*args: Any) -> bool:
-        monkeypatch.setattr(part, verb, real)
+        monkeypatch.setattr(part, "write", write)
         api.a.jobs.put("send-eu", handler="rest")
-        done: bool = real(*args)
-        return done
+        return write(*args)
 
-    monkeypatch.setattr(part, verb, late)
-    method, body = ("DELETE", None) if verb == "delete" else ("PUT", EU | {"queue": "q"})
-    await api.operator.ask(method, "/jobs/send-eu", 412, body, match=old)
+    monkeypatch.setattr(part, "write", late)
+    await api.operator.ask("PUT", "/jobs/send-eu", 412, EU | {"queue": "q"}, match=old)
     assert api.a.jobs.get("send-eu").handler == "rest"
+
+
+async def test_the_list_comes_in_pages(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3):
+        api.a.jobs.put(f"send-{number}", handler="send", payload={"to": "x" * 100})
+    whole = await api.reader.ask("GET", "/jobs")
+    names = [job["name"] for job in whole["items"]]
+    assert (names, whole["next"]) == (["count", "rest", "send", "send-0", "send-1", "send-2"], None)
+    page = await api.reader.ask("GET", "/jobs?limit=4")
+    assert (page["items"], page["next"], page["problems"]) == (whole["items"][:4], "send-0", [])
+    rest = await api.reader.ask("GET", "/jobs?limit=4&after=send-0")
+    assert (rest["items"], rest["next"]) == (whole["items"][4:], None)
+    assert (await api.reader.ask("GET", "/jobs?after=zzz"))["items"] == []
+    monkeypatch.setattr(bounded_pages, "MOST_BYTES", 1)
+    found, cursor = list[Any](), ""
+    while cursor is not None:
+        page = await api.reader.ask("GET", f"/jobs?after={cursor}")
+        assert len(page["items"]) <= 1
+        found, cursor = found + page["items"], page["next"]
+    assert found == whole["items"]
 
 
 @pytest.mark.parametrize(

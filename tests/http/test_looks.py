@@ -9,31 +9,29 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
-from tests.http.conftest import Api
+from tests.http.conftest import Api, fits
 from tests.support.project_folder import ProjectFolder
 from tests.support.scheduling import set_clock
 from workbell.doctor import checks
 from workbell.doctor.finding import Finding
 from workbell.errors import StoreUnavailable
-from workbell.http import doctor_checks as examining
-from workbell.http import tally_chart
-from workbell.http.routes import schedules
-from workbell.http.routes.recent import quantile, shown_job
-from workbell.http.schemas.doctor import Findings
-from workbell.http.schemas.jobs import ReloadsShown
-from workbell.http.schemas.recent import Recent, Upcoming
-from workbell.http.schemas.schedules import CronShown, UpcomingTicks
-from workbell.http.schemas.tallies import TalliesShown
-from workbell.http.tally_chart import step_of
-from workbell.model.ended_run import EndedRun
-from workbell.model.run import Status
+from workbell.http.features import doctor_checks as examining
+from workbell.model.recent_runs import RecentRuns
 from workbell.model.tally import Tally
+from workbell.model.tally_chart import TallyChart
+from workbell.model.upcoming_ticks import TriedTiming, UpcomingTick, UpcomingTicks
 from workbell.process import verb_threads as threads
+from workbell.runs import tally_chart
+from workbell.scheduling import preview
 from workbell.settings import Settings
 from workbell.testing import ManualClock, drain
+from workbell.wire.doctor import Findings
+from workbell.wire.jobs import ReloadShown
+from workbell.wire.operation import Items
 
 pytestmark = pytest.mark.anyio
 
@@ -62,7 +60,7 @@ async def test_every_step_is_there(api: Api, clock: ManualClock) -> None:
     api.bell.store.tallies.add([tally(0, 3), tally(1, 2, status="failed"), tally(5, job="rest", queue="slow")])
     api.bell.store.tallies.add([tally(1, 9, tenant="b"), tally(70, 9), tally(60, 7, status="retried")])
     told = await api.reader.ask("GET", "/tallies")
-    TalliesShown.model_validate(told)
+    fits(TallyChart, told)
     assert (told["since"], told["until"], told["step"]) == ("2030-01-01T11:34:00Z", "2030-01-01T12:34:56Z", 60)
     times = [datetime.fromisoformat(item.pop("at")) for item in told["items"]]
     assert times == [datetime(2030, 1, 1, 11, 34, tzinfo=UTC) + timedelta(minutes=place) for place in range(61)]
@@ -78,13 +76,6 @@ async def test_every_step_is_there(api: Api, clock: ManualClock) -> None:
     assert [one["job"] for one in (await api.reader.ask("GET", "/tallies?job=rest"))["jobs"]] == ["rest"]
     assert [one["job"] for one in (await api.reader.ask("GET", "/tallies?queue=slow"))["jobs"]] == ["rest"]
     assert (await api.stranger.ask("GET", "/tallies"))["jobs"] == [{"job": "send"} | NOTHING | {"succeeded": 9}]
-
-
-def test_steps_are_no_more_than_a_chart_can_show() -> None:
-    for minutes in range(1, 10_081):
-        step = step_of(minutes)
-        assert minutes * 60 / step + 1 <= 120, minutes
-    assert [step_of(minutes) // 60 for minutes in (60, 360, 1440, 10_080)] == [1, 5, 15, 90]
 
 
 async def test_what_is_over_is_read_once(api: Api, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +108,7 @@ async def test_what_is_over_is_read_once(api: Api, clock: ManualClock, monkeypat
 
 async def test_the_cache_is_bounded(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever may read may ask for any job, queue and time."""
-    cached = api.app.state.service.tally_chart._cached
+    cached = api.bell.runtime.tally_charts._cached
     monkeypatch.setattr(tally_chart, "MOST_CACHED", 3)
     for number in range(5):
         await api.reader.ask("GET", f"/tallies?job=job{number}")
@@ -142,7 +133,7 @@ async def test_the_last_runs_of_each_job(api: Api) -> None:
     canceled = api.a.enqueue("send", {"to": "x"})
     api.a.cancel(canceled.id)
     told = await api.reader.ask("GET", "/recent?limit=3")
-    Recent.model_validate(told)
+    fits(Items[RecentRuns], told)
     found = {one["job"]: one for one in told["items"]}
     assert list(found) == ["count", "rest", "send"]
     assert [run["id"] for run in found["send"]["runs"]] == [canceled.id, sent[2].id, sent[1].id]
@@ -165,25 +156,6 @@ async def test_the_last_runs_of_each_job(api: Api) -> None:
     assert (only["job"], len(only["runs"])) == ("send", 4)
 
 
-def test_quantiles_are_values_that_were_measured() -> None:
-    hundred = [float(number) for number in range(1, 101)]
-    assert (quantile(hundred, 50), quantile(hundred, 95)) == (50, 95)
-    assert (quantile([7.0], 50), quantile([7.0], 95), quantile([], 50)) == (7, 7, None)
-    assert (quantile([1.0, 2.0], 50), quantile([1.0, 2.0], 95), quantile([1.0, 2.0, 3.0], 50)) == (1, 2, 2)
-
-
-def test_what_succeeded_or_failed_is_measured() -> None:
-    seconds = {Status.SUCCEEDED: (3, 1, 2), Status.FAILED: (90,), Status.CANCELED: (80,)}
-    ended = [
-        EndedRun("id", status, 1, NOW, NOW + timedelta(seconds=taken))
-        for status in seconds
-        for taken in seconds[status]
-    ]
-    told = shown_job("send", ended, 2)
-    assert (told["count"], told["failed"], told["since"], len(told["runs"])) == (4, 1, NOW + timedelta(seconds=1), 2)
-    assert (told["p50"], told["p95"], told["longest"]) == (2.0, 90.0, 90.0)
-
-
 # The next ticks
 
 
@@ -197,7 +169,7 @@ async def test_the_next_ticks_of_all_schedules(api: Api, clock: ManualClock) -> 
     api.a.schedules.pause("paused")
     put("off", job="rest", every=60, enabled=False)
     told = await api.reader.ask("GET", "/upcoming")
-    Upcoming.model_validate(told)
+    fits(Items[UpcomingTick], told)
     assert [(one["schedule"], one["job"], one["due"]) for one in told["items"]] == [
         ("soon", "rest", "2030-01-01T12:44:56Z"),
         ("windowed", "rest", "2030-01-01T15:00:00Z"),
@@ -214,12 +186,12 @@ async def test_previews_tell_of_clock_changes(api: Api, clock: ManualClock) -> N
     forward = "clocks go forward before this tick: 02:30 does not exist on this day, it runs at 03:00"
     api.a.schedules.put("early", job="rest", cron="30 2 * * *", timezone="Europe/Berlin")
     told = await api.reader.ask("GET", "/schedules/early/preview?n=2")
-    UpcomingTicks.model_validate(told)
+    msgspec.convert(told, UpcomingTicks)
     assert (told["items"], told["notes"]) == (["2030-03-31T01:00:00Z", "2030-04-01T00:30:00Z"], [forward, None])
     tried = await api.reader.ask(
         "POST", "/cron/preview", 200, {"cron": "30 2 * * *", "timezone": "Europe/Berlin", "n": 2}
     )
-    CronShown.model_validate(tried)
+    msgspec.convert(tried, TriedTiming)
     assert tried == told | {"in_words": "at 02:30, every day, Europe/Berlin"}
 
 
@@ -256,7 +228,7 @@ async def test_any_timing_can_be_tried(api: Api, clock: ManualClock) -> None:
 
 async def test_a_window_that_lets_hardly_a_tick_through(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """For each of its ticks years are looked through: what was found in time is shown."""
-    monkeypatch.setattr(schedules, "LONG_ENOUGH", 0.0)
+    monkeypatch.setattr(preview, "LONG_ENOUGH", 0.0)
     rare = {"every": 86_430, "anchor": "2030-01-01T02:00:00Z", "window": ["02:00", "02:01"], "outside": "skip"}
     assert (await api.reader.ask("POST", "/cron/preview", 200, rare | {"n": 100}))["items"] == []
 
@@ -266,7 +238,7 @@ async def test_the_search_for_rare_ticks_of_a_schedule_ends(api: Api, monkeypatc
     api.a.schedules.put("leap", job="rest", cron="0 0 29 2 *")
     some = (await api.reader.ask("GET", "/schedules/leap/preview?n=3"))["items"]
     assert len(some) == 3
-    monkeypatch.setattr(schedules, "LONG_ENOUGH", 0.0)
+    monkeypatch.setattr(preview, "LONG_ENOUGH", 0.0)
     told = await api.reader.ask("GET", "/schedules/leap/preview?n=1000")
     assert (told["items"], told["local"], told["notes"]) == ([], [], [])
     assert len(api.a.schedules.preview("leap", 3)) == 3, "in Python all that were asked for are found"
@@ -282,7 +254,7 @@ async def test_the_doctor_is_for_who_may_see_all(api: Api) -> None:
     refused = await api.admin.ask("GET", "/doctor", 403)
     assert "token of all tenants" in refused["detail"]
     told = await api.root.ask("GET", "/doctor")
-    Findings.model_validate(told)
+    msgspec.convert(told, Findings)
     found = {one["name"]: one for one in told["items"]}
     assert found["schedules"] == {"name": "schedules", "state": "ok", "says": "none is waiting", "remedy": None}
     assert found["unserved"]["state"] == "problem"
@@ -368,7 +340,7 @@ async def test_what_became_of_saved_files(api: Api, tmp_path: Path) -> None:
         project.remove("jobs/broken.py")
         await asyncio.to_thread(engine.reload)
         told = await own.ask("GET", "/reloads")
-        ReloadsShown.model_validate(told)
+        msgspec.convert(told, Items[ReloadShown])
         assert [(one["path"], one["outcome"], one["jobs"]) for one in told["items"]] == [
             ("jobs/broken.py", "removed", []),
             ("jobs/first.py", "changed", ["first"]),

@@ -8,11 +8,12 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.http.conftest import fits
 from tests.support.fresh_store import fresh_store
 from workbell import Workbell
-from workbell.http.schemas.base import ListPage
-from workbell.http.schemas.notifications import NotificationShown
 from workbell.settings import Settings
+from workbell.wire.notifications import NotificationShown
+from workbell.wire.operation import ListPage
 
 pytestmark = pytest.mark.anyio
 
@@ -33,7 +34,7 @@ class Person:
 
     async def listed(self, query: str = "") -> list[Any]:
         told = await self.ask("GET", query, 200)
-        ListPage[NotificationShown].model_validate(told)
+        fits(ListPage[NotificationShown], told)
         return [one["data"] for one in told["items"]]
 
 
@@ -63,7 +64,7 @@ async def scene() -> AsyncIterator[Scene]:
 
 async def test_notifying_and_reading(scene: Scene) -> None:
     mine = await scene.operator.ask("POST", "", 201, {"user_id": 7, "data": {"text": "ready"}})
-    NotificationShown.model_validate(mine)
+    fits(NotificationShown, mine)
     assert (mine["user_id"], mine["data"], mine["read"]) == (7, {"text": "ready"}, False)
     everybody = await scene.operator.ask("POST", "", 201, {"everybody": True, "data": "tea"})
     assert everybody["user_id"] is None

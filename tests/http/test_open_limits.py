@@ -15,8 +15,8 @@ from tests.support.served import Served, served
 from tests.support.waiting import until
 from workbell import Workbell
 from workbell.agents.verbs import Agents
-from workbell.http.open_limits import OpenLimit
-from workbell.http.rate_limits import CallerRates, Rate
+from workbell.http.policies.open_limits import OpenLimit
+from workbell.http.policies.rate_limits import CallerRates, Rate
 from workbell.http.routes import agents, runs
 from workbell.settings import Settings
 

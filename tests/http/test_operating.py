@@ -7,24 +7,45 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
 import pytest
 
 from tests.client.conftest import take
-from tests.http.conftest import Api
+from tests.http.conftest import Api, fits
 from tests.unit.makers import worker_of
 from workbell.claims.claiming import Claimant, FairClaims
 from workbell.errors import InvalidOption
 from workbell.handlers.files import Storage
-from workbell.http.schemas.base import ListPage
-from workbell.http.schemas.files import FileShown
-from workbell.http.schemas.jobs import PauseList, PauseShown, Resumed
-from workbell.http.schemas.queues import Queues
-from workbell.http.schemas.workers import WorkerList, WorkerShown
+from workbell.http.framework import bounded_pages
 from workbell.model import state
 from workbell.model.ids import new_id
+from workbell.model.pause import Pause
+from workbell.model.queue_scale import Scale
+from workbell.model.queue_state import QueueState
+from workbell.model.stored_file import StoredFile
 from workbell.model.worker import Worker
+from workbell.wire.operation import Items, ListPage
+from workbell.wire.operation import ListPage as Page
+from workbell.wire.pauses import Resumed
+from workbell.wire.workers import WorkerShown
 
 pytestmark = pytest.mark.anyio
+
+
+async def test_scale(api: Api) -> None:
+    """For autoscalers: every queue that was asked for, as a token's tenant has it."""
+    for _ in range(2):
+        api.a.enqueue("send", {"to": "x"})
+    api.bell.enqueue("send", {"to": "x"}, queue="hidden")
+    told = await api.reader.ask("GET", "/scale?queue=default&queue=nowhere")
+    msgspec.convert(told, Scale)
+    assert told["queues"]["default"].pop("due_seconds") > 0
+    none = {"queued": 0, "running": 0, "due_seconds": 0.0, "wanted": 0}
+    assert told["queues"] == {"default": {"queued": 2, "running": 0, "wanted": 2}, "nowhere": none}
+    assert told["total"]["wanted"] == 2
+    assert "hidden" not in (await api.reader.ask("GET", "/scale"))["queues"]
+    assert (await api.stranger.ask("GET", "/scale?queue=default"))["queues"] == {"default": none}
+    await api.reader.ask("GET", "/scale?queue=", 422)
 
 
 async def test_queues_and_pauses(api: Api) -> None:
@@ -33,22 +54,22 @@ async def test_queues_and_pauses(api: Api) -> None:
     api.a.enqueue("rest", delay=60)
     api.bell.enqueue("send", {"to": "x"}, queue="hidden")
     pause = await api.operator.ask("POST", "/queues/default/pause", 200)
-    PauseShown.model_validate(pause)
+    msgspec.convert(pause, Pause)
     await api.operator.ask("POST", "/queues/slow/pause", 200, {"job": "rest"})
     told = await api.reader.ask("GET", "/queues")
-    Queues.model_validate(told)
+    msgspec.convert(told, Page[QueueState])
     found = {one["name"]: one for one in told["items"]}
     assert set(found) == {"default", "slow"}
     assert (found["default"]["queued"], found["default"]["paused"], found["slow"]["scheduled"]) == (2, True, 1)
     assert found["default"]["oldest_wait_seconds"] > 0
     assert (found["slow"]["paused"], [one["job"] for one in found["slow"]["paused_jobs"]]) == (False, ["rest"])
     listed = await api.reader.ask("GET", "/pauses")
-    PauseList.model_validate(listed)
+    msgspec.convert(listed, Items[Pause])
     assert {(one["queue"], one["job"]) for one in listed["items"]} == {("default", None), ("slow", "rest")}
     assert (await api.stranger.ask("GET", "/pauses"))["items"] == []
     assert await api.stranger.ask("POST", "/queues/default/resume", 200) == {"ended": 0}
     ended = await api.operator.ask("POST", "/queues/slow/resume", 200, {"job": "rest"})
-    Resumed.model_validate(ended)
+    msgspec.convert(ended, Resumed)
     assert ended == {"ended": 1}
     assert await api.operator.ask("POST", "/queues/default/resume", 200, {}) == {"ended": 1}
     assert not any(one["queued"] for one in (await api.stranger.ask("GET", "/queues"))["items"])
@@ -63,7 +84,7 @@ async def test_workers_and_whose_runs_are_seen(api: Api) -> None:
         client.enqueue("send", {"to": "x"})
     assert len(take(api.bell)) == 2
     told = await api.root.ask("GET", "/workers?tenant=a")
-    WorkerList.model_validate(told)
+    msgspec.convert(told, Page[WorkerShown])
     [first, second] = told["items"]
     assert (first["busy"], [run["tenant"] for run in first["runs"]], first["alive"]) == (2, ["a"], True)
     assert (second["busy"], second["alive"], second["queues"]) == (0, False, ["a"])
@@ -74,14 +95,14 @@ async def test_workers_and_whose_runs_are_seen(api: Api) -> None:
 async def test_a_tenant_sees_of_workers_what_concerns_its_runs(api: Api) -> None:
     store, now = api.bell.store, api.bell.store.clock.now()
     name = {"id": "secret-host/4711/incarnation", "host": "secret-host", "pid": 4711, "incarnation": "incarnation"}
-    worker = worker_of("send", "of-others", now=now, version="9.9", concurrency=4, **name)
+    worker = worker_of("send", "of-others", now=now, version="release-of-others", concurrency=4, **name)
     store.workers.put(worker)
     mine = api.a.enqueue("send", {"to": "x"})
     api.bell.for_tenant("b").enqueue("send", {"to": "y"})
     claimant = Claimant(worker.id, timedelta(seconds=30), lambda lane: True)
     assert len(FairClaims(store).claim(claimant, 10, now)) == 2
     answer = await api.reader.send("GET", "/workers")
-    WorkerList.model_validate(answer.json())
+    msgspec.convert(answer.json(), Page[WorkerShown])
     [seen] = answer.json()["items"]
     assert (seen["alive"], seen["busy"], [run["id"] for run in seen["runs"]]) == (True, 1, [mine.id])
     assert (seen["jobs"], seen["queues"], seen["concurrency"]) == (["send"], None, 4)
@@ -90,7 +111,7 @@ async def test_a_tenant_sees_of_workers_what_concerns_its_runs(api: Api) -> None
     assert seen["id"] in attempts.text
     assert seen["id"] in reason.text
     for text in (answer.text, attempts.text, reason.text):
-        for fact in ("secret-host", "4711", "incarnation/", "9.9", "of-others"):
+        for fact in ("secret-host", "4711", "incarnation/", "release", "of-others"):
             assert fact not in text
     whole = (await api.root.ask("GET", f"/runs/{mine.id}/attempts?tenant=a"))["items"]
     assert [one["worker"] for one in whole] == [worker.id]
@@ -110,7 +131,7 @@ async def test_a_worker_is_drained_and_resumed(api: Api) -> None:
         assert "shared by all tenants" in refused["detail"]
         await api.root.ask("POST", f"/workers/h%2F1/{verb}", 404)
     told = await api.root.ask("POST", f"{path}/drain", 200)
-    WorkerShown.model_validate(told)
+    msgspec.convert(told, WorkerShown)
     assert (told["id"], told["alive"], told["busy"]) == (worker.id, True, 0)
     [seen] = (await api.reader.ask("GET", "/workers"))["items"]
     assert seen["drained_at"] == told["drained_at"] is not None
@@ -127,11 +148,37 @@ async def test_a_worker_is_drained_and_resumed(api: Api) -> None:
     assert noted[:2] == [("workers.resume", worker.id), ("workers.drain", worker.id)]
 
 
+async def test_queues_and_workers_come_in_pages(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By name and by the id that the caller sees; and a page ends early where its runs carry much input."""
+    now = api.bell.store.clock.now()
+    for name in ("w1", "w2", "w3"):
+        api.bell.store.workers.put(worker_of("send", now=now, id=name))
+        api.a.enqueue("send", {"to": name}, queue=name)
+    first = await api.reader.ask("GET", "/queues?limit=2")
+    rest = await api.reader.ask("GET", f"/queues?after={first['next']}")
+    names = [one["name"] for one in first["items"] + rest["items"]]
+    assert (names, rest["next"]) == (["default", "slow", "w1", "w2", "w3"], None)
+    for caller in (api.reader, api.root):
+        seen = (await caller.ask("GET", "/workers"))["items"]
+        monkeypatch.setattr(bounded_pages, "MOST_BYTES", 10)
+        found, after = [], ""
+        while after is not None:
+            page = await caller.ask("GET", f"/workers?after={after}")
+            assert len(page["items"]) == 1
+            found += page["items"]
+            after = page["next"]
+        monkeypatch.undo()
+        assert found == seen
+        assert len(found) == 3
+    ids = {one["id"] for one in (await api.reader.ask("GET", "/workers"))["items"]}
+    assert ids.isdisjoint({"w1", "w2", "w3"})
+
+
 async def upload(api: Api, content: bytes, name: str, **headers: str) -> Any:
     sent = {"Content-Type": "text/html"} | {word.replace("_", "-"): value for word, value in headers.items()}
     answer = await api.operator.send("POST", f"/files?filename={quote(name)}", content=content, headers=sent)
     assert answer.status_code == 201, answer.text
-    FileShown.model_validate(answer.json())
+    fits(StoredFile, answer.json())
     return answer.json()
 
 
@@ -163,7 +210,7 @@ async def test_files_in_pages_and_made_once(api: Api) -> None:
     assert await upload(api, b"1", "a", Idempotency_Key="k") == first
     files = [first, await upload(api, b"", "b"), await upload(api, b"3", "c")]
     page = await api.reader.ask("GET", "/files?limit=2")
-    ListPage[FileShown].model_validate(page)
+    fits(ListPage[StoredFile], page)
     rest = await api.reader.ask("GET", f"/files?limit=2&after={page['next']}")
     assert page["items"] + rest["items"] == files
     assert rest["next"] is None

@@ -8,9 +8,9 @@ import re
 import pytest
 
 from tests.http.conftest import Api
-from workbell.http.compression import LEVEL
 from workbell.http.dashboard.assets import assets
-from workbell.http.session_cookie import COOKIE
+from workbell.http.framework.compression import LEVEL
+from workbell.http.policies.session_cookie import COOKIE
 
 pytestmark = pytest.mark.anyio
 
@@ -38,6 +38,10 @@ async def test_debug_has_the_single_files(api: Api) -> None:
     found = await files_of(api, "/runs?debug")
     assert len([path for path in found if path.endswith(".css")]) == len(assets().styles)
     assert found[-1].endswith("/main.js")
+
+
+def test_types_for_the_checker_are_not_served() -> None:
+    assert not [path for path in assets().by_path if path.endswith((".ts", ".json"))]
 
 
 class TestCompression:

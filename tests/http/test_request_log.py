@@ -12,7 +12,7 @@ import pytest
 
 from tests.http.conftest import Api, make_bell
 from workbell.http.dashboard.assets import assets
-from workbell.http.session_cookie import COOKIE
+from workbell.http.policies.session_cookie import COOKIE
 
 pytestmark = pytest.mark.anyio
 

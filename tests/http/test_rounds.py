@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
 from tests.http.conftest import Api, Caller
 from workbell import InvalidOption, Status
 from workbell.http.routes import rounds
-from workbell.http.schemas.rounds import ConsumedShown, DispatchedShown
 from workbell.model.access import ALONE, Scope
+from workbell.model.one_shot import Consumed, Dispatched
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +25,7 @@ async def test_a_round_of_dispatch(api: Api) -> None:
     api.a.enqueue("send", {"to": "x"}, delay=0.001)
     await asyncio.sleep(0.01)
     told = await cron.ask("POST", "/dispatch", body={"limit": 500})
-    DispatchedShown.model_validate(told)
+    msgspec.convert(told, Dispatched)
     assert told["queued"] == 1
     assert (await cron.ask("POST", "/dispatch"))["queued"] == 0
 
@@ -33,7 +34,7 @@ async def test_a_round_of_work(api: Api) -> None:
     queue = caller(api, "consume")
     runs = [api.a.enqueue("send", {"to": str(number)}) for number in range(3)]
     told = await queue.ask("POST", "/consume", body={"version": 1, "runs": [runs[0].id, "nonsense"]})
-    ConsumedShown.model_validate(told)
+    msgspec.convert(told, Consumed)
     assert told["results"][0] == {"run": runs[0].id, "answer": "done", "status": "succeeded"}
     assert (told["results"][1]["run"], told["results"][1]["answer"]) == ("nonsense", "ignored")
     told = await queue.ask("POST", "/consume", body={"limit": 1, "seconds": 5})

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.http.conftest import Api
-from workbell.http.schemas.schedules import ScheduleShown, ScheduleUpdateBody
 from workbell.scheduling.declare import NAMES
 from workbell.scheduling.schedules import Declaration
+from workbell.wire.schedules import ScheduleUpdateBody
 
 pytestmark = pytest.mark.anyio
 
@@ -31,13 +31,12 @@ BY_ITSELF = {"updated_at", "next_run_at", "last_scheduled_at"}
 
 
 def test_every_setting_can_be_changed() -> None:
-    assert set(ScheduleUpdateBody.model_fields) == NAMES | {"job"}
+    assert set(ScheduleUpdateBody.__struct_fields__) == NAMES | {"job"}
 
 
 async def test_what_is_named_changes_and_the_rest_stays(api: Api) -> None:
     made = await api.operator.ask("PUT", PATH, 200, WHOLE)
     told = await api.operator.ask("PATCH", PATH, 200, {"cron": "30 4 * * *", "window": None})
-    ScheduleShown.model_validate(told)
     assert {word for word in told if told[word] != made[word]} - BY_ITSELF == {"expression", "in_words", "window"}
     assert (told["expression"], told["window"], told["created_by"]) == ("30 4 * * *", None, made["created_by"])
     stored = api.a.schedules.get("nightly")
@@ -87,6 +86,22 @@ async def test_what_is_refused_changes_nothing(api: Api) -> None:
     await api.operator.ask("PATCH", "/schedules/nobody", 404, {"priority": 1})
     await api.operator.ask("PATCH", "/schedules/nobody", 404, {"priority": 1}, match="*")
     assert api.a.schedules.get("nightly") == before
+
+
+async def test_a_retry_policy_of_either_kind(api: Api) -> None:
+    told = await api.operator.ask("PUT", PATH, 200, WHOLE)
+    assert told["retry_policy"] == {"max_retries": 2, "backoff_ms": 500, "backoff_type": "fixed"}
+    told = await api.operator.ask("PATCH", PATH, 200, {"retry": {"max_retries": 1}})
+    assert told["retry_policy"] == {"max_retries": 1, "backoff_ms": 1000, "backoff_type": "fixed"}
+    told = await api.operator.ask("PATCH", PATH, 200, {"retry": {"attempts": 4, "give_up_on": ["ValueError"]}})
+    assert (told["retry"]["attempts"], told["retry"]["give_up_on"], told["retry_policy"]) == (4, ["ValueError"], None)
+    refused = await api.operator.ask("PATCH", PATH, 422, {"retry": {"max_retries": 1, "attempts": 2}})
+    [problem] = refused["errors"]
+    assert problem["where"] == "body.retry"
+    assert "two kinds of policies" in problem["what"]
+    refused = await api.operator.ask("PATCH", PATH, 422, {"retry": {"attempts": 0}})
+    assert refused["errors"][0]["where"] == "body.retry.attempts"
+    assert (await api.operator.ask("PATCH", PATH, 200, {"retry": None}))["retry"] is None
 
 
 async def test_what_code_declares_is_changed_there(api: Api) -> None:

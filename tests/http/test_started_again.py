@@ -13,7 +13,7 @@ from tests.support.fresh_store import fresh_store
 from workbell import Workbell
 from workbell.engine.role import Role
 from workbell.errors import ServiceUnavailable, SettingsError
-from workbell.http.enqueueing import Order
+from workbell.http.features.enqueueing import Order
 from workbell.settings import Settings
 
 

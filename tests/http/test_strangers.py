@@ -14,10 +14,11 @@ import pytest
 
 from tests.http.conftest import Api
 from tests.support.waiting import until
-from workbell import StoreUnavailable
-from workbell.http import cached_answers
+from workbell import SchemaMismatch, StoreError, StoreUnavailable
+from workbell.access import verified
+from workbell.http.framework import cached_answers
 from workbell.http.pages import reference
-from workbell.http.routes import files
+from workbell.http.routes import files, health
 from workbell.version import __version__
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_the_reference_and_the_openapi_page_are_made_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
-    for part, verb in ((api.app, "openapi"), (reference, "_body")):
+    for part, verb in ((health, "openapi"), (reference, "openapi"), (reference, "_body")):
         monkeypatch.setattr(part, verb, _counted(made, verb, getattr(part, verb)))
     for path in ("/docs", "/openapi.json"):
         answers = await asyncio.gather(*(api.http.get(path) for _ in range(5)))
@@ -77,11 +78,40 @@ async def test_the_store_is_asked_once_a_second_whether_it_is_ready(api: Api, mo
     assert asked == ["asked", "broken"]
 
 
-async def test_the_version_is_not_on_the_page_to_sign_in(api: Api) -> None:
-    for path in ("/", "/nothing"):
+async def test_strangers_do_not_learn_the_version(api: Api) -> None:
+    """That is for those with a token of the program's tenant: it is in the metrics, and in the list of workers."""
+    for path in ("/", "/nothing", "/docs", "/openapi.json", "/api/v1/openapi.json", "/healthz", "/readyz"):
         answer = await api.http.get(path, headers={"Accept": "text/html"})
-        assert "Workbell" in answer.text
+        assert answer.content
         assert __version__ not in answer.text
+        assert __version__ not in str(answer.headers)
+    assert (await api.http.get("/openapi.json")).json()["info"]["version"] == "1", "of the API, as in /api/v1"
+
+
+WHERE = "PostgreSQL at db.internal:5432/jobs cannot be reached; check that it runs."
+
+
+@pytest.mark.parametrize("error", [StoreUnavailable, SchemaMismatch])
+async def test_where_the_store_is_concerns_operators_alone(
+    api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: type[StoreError]
+) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise error(WHERE)
+
+    own, not_known = api.caller("read", tenant="default"), api.caller("read", tenant="default")
+    monkeypatch.setattr(verified, "CACHED_FOR", 3600.0)
+    for caller in (api.reader, own):
+        await caller.ask("GET", "/pauses")  # their tokens are known from now on
+    for part, verb in ((api.bell.store, "check"), (api.bell.store.tokens, "find"), (api.bell.store.pauses, "list")):
+        monkeypatch.setattr(part, verb, broken)
+    asked = [await api.http.get("/readyz"), *[await who.send("GET", "/pauses") for who in (not_known, api.reader)]]
+    for answer in asked:
+        assert answer.status_code == 503
+        assert answer.json()["type"].endswith(error.__name__)
+        assert "internal" not in answer.text
+        assert "log" in answer.json()["detail"]
+    assert WHERE in (await own.send("GET", "/pauses")).json()["detail"]
+    assert len([one for one in caplog.records if WHERE in one.getMessage()]) == 4, "the log has it, of each"
 
 
 async def test_a_client_that_leaves_amid_a_file_is_no_error(api: Api) -> None:
@@ -113,6 +143,7 @@ async def test_a_client_that_leaves_amid_a_file_is_no_error(api: Api) -> None:
     await asyncio.to_thread(until, lambda: file.closed, "the file to be closed")
     await asyncio.to_thread(was_read.wait, 30)
     del streaming
-    for _ in range(20):  # what the thread has raised is put into its future, and that is collected
-        await api.bell.runtime.hop(gc.collect)
+    for _ in range(20):  # what the thread has raised is put into its future
+        await api.bell.runtime.hop(lambda: None)
+    gc.collect()  # and told to the loop when that is collected
     assert errors == []

@@ -10,8 +10,8 @@ import pytest
 from tests.http.conftest import Api
 from workbell.client.local import LocalClient
 from workbell.errors import StoreError, StoreUnavailable
-from workbell.http.enqueueing import Order
-from workbell.http.problems import status_of
+from workbell.http.features.enqueueing import Order
+from workbell.http.framework.problems import status_of
 from workbell.model.notification import Notification
 from workbell.model.request import Request
 from workbell.model.run import Run

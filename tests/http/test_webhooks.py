@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.http.conftest import Api
-from workbell.http.schemas.base import ListPage
-from workbell.http.schemas.runs import Attempts
-from workbell.http.schemas.webhooks import Deliveries, DeliveryShown, Endpoints, EndpointShown, MadeEndpoint
+from workbell.model.delivery import Delivery
 from workbell.stores.sqlite.store import SqliteStore
 from workbell.testing import drain
+from workbell.wire.operation import Items, ListPage
+from workbell.wire.runs import AttemptShown
+from workbell.wire.webhooks import EndpointShown, MadeEndpoint
 
 pytestmark = pytest.mark.anyio
 
@@ -22,16 +24,16 @@ TOKEN = "very-private-header"
 async def test_an_endpoint_from_its_making_to_its_end(api: Api) -> None:
     asked = NEW | {"headers": {"x-token": TOKEN}, "rate": "10/s", "retry_config": {"max_attempts": 2}, "timeout": 3}
     made = await api.operator.ask("POST", "/webhooks", 201, asked)
-    MadeEndpoint.model_validate(made)
+    msgspec.convert(made, MadeEndpoint)
     secret = made.pop("secret")
     assert secret.startswith("whsec_")
     path = f"/webhooks/{made['id']}"
     told: list[Any] = [made, await api.reader.ask("GET", path)]
-    EndpointShown.model_validate(told[-1])
+    msgspec.convert(told[-1], EndpointShown)
     assert told[-1] == made
     assert (made["header_names"], made["rate"], made["retry_config"]["max_attempts"]) == (["x-token"], "10/s", 2)
     told.append(await api.reader.ask("GET", "/webhooks"))
-    Endpoints.model_validate(told[-1])
+    msgspec.convert(told[-1], ListPage[EndpointShown])
     told.append(await api.operator.ask("PATCH", path, 200, {"rate": None, "description": "D", "url": None}))
     assert (told[-1]["rate"], told[-1]["description"], told[-1]["url"]) == (None, "D", NEW["url"])
     told.append(await api.operator.ask("POST", f"{path}/disable", 200, {"reason": "too slow"}))
@@ -69,7 +71,7 @@ async def test_secrets_are_told_once(api: Api) -> None:
     assert len(api.a.webhooks.list()) == 1
     path = f"/webhooks/{first['id']}/rotate"
     other = await api.operator.ask("POST", path, 200, {"overlap": 60}, key="k2")
-    MadeEndpoint.model_validate(other)
+    msgspec.convert(other, MadeEndpoint)
     assert other["secret"] not in (None, first["secret"])
     assert (await api.operator.ask("POST", path, 200, {"overlap": 60}, key="k2"))["secret"] is None
     assert [one["valid_until"] is None for one in other["secrets"]] == [False, True]
@@ -88,24 +90,24 @@ async def test_deliveries(api: Api) -> None:
     endpoint = await api.operator.ask("POST", "/webhooks", 201, NEW)
     path = f"/webhooks/{endpoint['id']}"
     ping = await api.operator.ask("POST", f"{path}/test", 202, key="k")
-    DeliveryShown.model_validate(ping)
+    msgspec.convert(ping, Delivery)
     assert await api.operator.ask("POST", f"{path}/test", 202, key="k") == ping
     event = await api.maker.ask("POST", "/events", 201, {"type": "posts.created"})
     await api.operator.ask("POST", f"{path}/disable", 200)
     page = await api.reader.ask("GET", f"{path}/deliveries?limit=1")
-    ListPage[DeliveryShown].model_validate(page)
+    msgspec.convert(page, ListPage[Delivery])
     assert page["items"] == [ping]
     assert (await api.reader.ask("GET", f"{path}/deliveries?before={page['next']}"))["items"] == []
     for wrong in ("before=x", "status=gone", "limit=0"):
         await api.reader.ask("GET", f"{path}/deliveries?{wrong}", 422)
     attempts = await api.reader.ask("GET", f"/webhooks/deliveries/{ping['id']}/attempts")
-    Attempts.model_validate(attempts)
+    msgspec.convert(attempts, ListPage[AttemptShown])
     await api.stranger.ask("GET", f"/webhooks/deliveries/{ping['id']}/attempts", 404)
     run = api.a.enqueue("send", {"to": "x"})
     await api.reader.ask("GET", f"/webhooks/deliveries/{run.id}/attempts", 404)
     await api.operator.ask("POST", f"{path}/enable", 200)
     again = await api.operator.ask("POST", f"{path}/replay", 202, {"since": "2020-01-01T00:00:00Z"})
-    Deliveries.model_validate(again)
+    msgspec.convert(again, Items[Delivery])
     assert again["items"] == []
     for wrong, status in (({}, 422), ({"event": event["id"]}, 422), ({"event": "x"}, 404), ({"since": "then"}, 422)):
         await api.operator.ask("POST", f"{path}/replay", status, wrong)

@@ -13,8 +13,8 @@ from workbell.client.local import LocalClient
 from workbell.handlers.files import Storage
 from workbell.settings import Settings
 from workbell.testing import drain
+from workbell.wire.operation import PREFIX
 
-PREFIX = "/api/v1"
 PARAMETER = re.compile(r"{(\w+)}")
 
 

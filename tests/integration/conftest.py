@@ -33,7 +33,7 @@ class Folder:
         self._monkeypatch.setattr(sys, "stdin", StringIO(typed))
         self._capsys.readouterr()
         try:
-            code = main._run()
+            code = main.run()
         finally:
             self._unload()
         told = self._capsys.readouterr()

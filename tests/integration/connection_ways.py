@@ -5,16 +5,20 @@ Each opens a connection, runs a block in a transaction, and commits it; or rolls
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import aiosqlite
+import asyncpg
 import psycopg
+import psycopg2
 import pytest
 from django.db import connection, connections, transaction
 from psycopg.rows import dict_row
+from psycopg2.extras import RealDictCursor, register_uuid
 from sqlalchemy import create_engine, event
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import Session, scoped_session, sessionmaker
@@ -87,8 +91,45 @@ def autocommit_psycopg(url: str) -> Iterator[Any]:
         yield connection
 
 
-def engine_for(url: str) -> Any:
-    return create_engine(with_driver(url, "psycopg") if "postgres" in url else url, poolclass=NullPool)
+@contextmanager
+def plain_psycopg2(url: str) -> Iterator[Any]:
+    connection = psycopg2.connect(url)
+    try:
+        with connection:
+            yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def odd_psycopg2(url: str) -> Iterator[Any]:
+    """With rows and ids of the caller's own, in a transaction of an autocommit connection."""
+    connection = psycopg2.connect(url, cursor_factory=RealDictCursor)
+    register_uuid(conn_or_curs=connection)
+    connection.autocommit = True
+    try:
+        with connection:
+            yield connection
+    finally:
+        connection.close()
+
+
+def engine_for(url: str, driver: str = "psycopg") -> Any:
+    return create_engine(with_driver(url, driver) if "postgres" in url else url, poolclass=NullPool)
+
+
+@contextmanager
+def alchemy_psycopg2_connect(url: str) -> Iterator[Any]:
+    with engine_for(url, "psycopg2").connect() as connection:
+        yield connection
+        connection.commit()
+
+
+@contextmanager
+def alchemy_psycopg2_session(url: str) -> Iterator[Any]:
+    with Session(engine_for(url, "psycopg2")) as session:
+        yield session
+        session.commit()
 
 
 @contextmanager
@@ -170,11 +211,12 @@ def django_server_side(url: str) -> Iterator[Any]:
 
 Way = Callable[[str], Any]
 ALCHEMY = [alchemy_begin, alchemy_connect, alchemy_explicit_begin, alchemy_session, alchemy_scoped_session]
+ALCHEMY_PSYCOPG2 = [alchemy_psycopg2_connect, alchemy_psycopg2_session]
 DJANGO = [django_atomic, django_other, django_without_autocommit]
 WAYS: list[tuple[str, Way]] = [
     *(("sqlite", way) for way in (implicit_sqlite3, explicit_sqlite3, odd_sqlite3, *ALCHEMY, *DJANGO)),
     *(("postgres", way) for way in (plain_psycopg, odd_psycopg, autocommit_psycopg, *ALCHEMY, *DJANGO)),
-    ("postgres", django_server_side),
+    *(("postgres", way) for way in (plain_psycopg2, odd_psycopg2, *ALCHEMY_PSYCOPG2, django_server_side)),
 ]
 
 
@@ -207,8 +249,48 @@ async def autocommit_async_psycopg(url: str) -> AsyncIterator[Any]:
         yield connection
 
 
-def async_engine_for(url: str) -> Any:
-    return create_async_engine(with_driver(url, "psycopg" if "postgres" in url else "aiosqlite"), poolclass=NullPool)
+@asynccontextmanager
+async def plain_asyncpg(url: str) -> AsyncIterator[Any]:
+    connection = await asyncpg.connect(url)
+    try:
+        async with connection.transaction():
+            yield connection
+    finally:
+        await connection.close()
+
+
+@asynccontextmanager
+async def asyncpg_pool(url: str) -> AsyncIterator[Any]:
+    """A connection of a pool, as for PgBouncer: without prepared statements, and within a savepoint."""
+    async with (
+        asyncpg.create_pool(url, min_size=1, max_size=1, statement_cache_size=0) as pool,
+        pool.acquire() as connection,
+        connection.transaction(isolation="serializable"),
+        connection.transaction(),
+    ):
+        yield connection
+
+
+@asynccontextmanager
+async def odd_asyncpg(url: str) -> AsyncIterator[Any]:
+    """With BEGIN and COMMIT by hand, and types and rows of the caller's own."""
+
+    class OwnRecord(asyncpg.Record):
+        """As applications make them, to read columns as attributes."""
+
+    connection = await asyncpg.connect(url, record_class=OwnRecord)
+    try:
+        await connection.set_type_codec("uuid", schema="pg_catalog", encoder=str, decoder=str)
+        await connection.set_type_codec("jsonb", schema="pg_catalog", encoder=json.dumps, decoder=json.loads)
+        await connection.execute("BEGIN")
+        yield connection
+        await connection.execute("COMMIT")
+    finally:
+        await connection.close()
+
+
+def async_engine_for(url: str, driver: str = "psycopg") -> Any:
+    return create_async_engine(with_driver(url, driver if "postgres" in url else "aiosqlite"), poolclass=NullPool)
 
 
 @asynccontextmanager
@@ -225,9 +307,27 @@ async def async_alchemy_session(url: str) -> AsyncIterator[Any]:
         await session.commit()
 
 
+@asynccontextmanager
+async def alchemy_asyncpg_connect(url: str) -> AsyncIterator[Any]:
+    async with async_engine_for(url, "asyncpg").connect() as connection:
+        yield connection
+        await connection.commit()
+
+
+@asynccontextmanager
+async def alchemy_asyncpg_session(url: str) -> AsyncIterator[Any]:
+    """As behind PgBouncer: no statement stays prepared."""
+    options = {"statement_cache_size": 0, "prepared_statement_cache_size": 0}
+    engine = create_async_engine(with_driver(url, "asyncpg"), poolclass=NullPool, connect_args=options)
+    async with AsyncSession(engine) as session, session.begin():
+        yield session
+
+
+ASYNCPG = [plain_asyncpg, asyncpg_pool, odd_asyncpg, alchemy_asyncpg_connect, alchemy_asyncpg_session]
 ASYNC_WAYS: list[tuple[str, Way]] = [
     *(("sqlite", w) for w in (implicit_aiosqlite, explicit_aiosqlite, async_alchemy_connect, async_alchemy_session)),
     *(("postgres", w) for w in (async_psycopg, autocommit_async_psycopg, async_alchemy_connect, async_alchemy_session)),
+    *(("postgres", w) for w in ASYNCPG),
 ]
 
 

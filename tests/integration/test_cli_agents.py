@@ -164,7 +164,7 @@ def test_an_agent_needs_its_package(folder: Folder, monkeypatch: pytest.MonkeyPa
 def test_what_an_agent_refuses(folder: Folder) -> None:
     assert_refused(folder.call("agent"), 78, "workbell agent pair")
     asked = folder.call("agent", "pair", "--url", "http://example.com", typed="x\n")
-    assert_refused(asked, 78, "no TLS", "insecure")
+    assert_refused(asked, 78, "use https://", "insecure = true in agent.toml")
     folder.write("agent.toml", 'url = "http://127.0.0.1:1"\n[commands.show]\ncommand = ["/usr/bin/true"]\n')
     folder.write("agent.token", "wb_x").chmod(0o644)
     assert_refused(folder.call("agent"), 78, "others can read it", "chmod 600")

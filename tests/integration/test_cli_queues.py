@@ -28,11 +28,13 @@ def test_queues_are_listed_and_paused(project: Folder) -> None:
     assert "no queues yet" in project.call("queues", "list").out
     project.ask("jobs", "run", "send")
     (queue,) = project.ask("queues", "list")
+    assert queue.pop("oldest_wait_seconds") >= 0
     assert queue == {
         "name": "mail",
         "scheduled": 0,
         "queued": 1,
         "running": 0,
+        "paused": False,
         "paused_since": None,
         "paused_jobs": [],
     }

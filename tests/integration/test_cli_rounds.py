@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import call
+from tests.support.environment import without_settings
 from tests.support.processes import kill
 from tests.support.waiting import until
 from workbell import Workbell
@@ -75,7 +75,7 @@ def test_bad_words(project: Folder) -> None:
 
 def _start(project: Folder, *runs: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "workbell", "consume", "--json", *runs]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("WORKBELL_")}
+    environment = without_settings()
     return subprocess.Popen(command, cwd=project.path, stdout=subprocess.PIPE, env=environment)
 
 

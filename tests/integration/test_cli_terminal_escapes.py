@@ -29,6 +29,7 @@ LEFT_OUT = {
     **dict.fromkeys(["dev", "start", "server", "worker"], "goes on until it is stopped; prints by the same console"),
     "events tail": "goes on until it is stopped; prints events as `events list` does",
     "agent pair": "asks a server over HTTP",
+    "probe": "asks a supervisor, whose answers are its own words",
     "import kumofire": "reads an export of another system",
     "bench": "prints its own numbers, after a minute",
 }

@@ -16,7 +16,6 @@ from workbell import Run, Workbell
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import MatchOutcome
 from workbell.model.ids import new_id
-from workbell.runs.verbs import Runs
 from workbell.stores.subscribers.subscribers import Subscribers
 from workbell.testing import drain
 from workbell.testing.sqlite_files import SqliteFiles
@@ -203,11 +202,11 @@ def test_a_ping_that_is_not_answered_yet(
     short = add(folder, hooks)["id"][-8:]
     hooks.hold("/hook")
 
-    def polled_late(known: Runs, run_id: str) -> Iterator[Run]:
+    def states_late(known: Workbell, run_id: str) -> Iterator[Run]:
         hooks.wait_for(1)
         yield known.get(run_id)
 
-    monkeypatch.setattr("workbell.cli.webhooks.ping.polled", polled_late)
+    monkeypatch.setattr("workbell.cli.webhooks.ping.states", states_late)
     late = ping(folder, bell, short, "--timeout", "0", after=lambda: hooks.release("/hook"))
     assert late.code == 3, late
     assert "The ping is on its way, and there is no answer yet." in late.out

@@ -141,7 +141,7 @@ def test_requests_of_one_call_have_one_connection(bell: Workbell, sql_store_url:
 @each_way
 def test_the_callers_own_rows_and_the_run_are_one(bell: Workbell, sql_store_url: str, way: Way) -> None:
     def execute(connection: Any, statement: str) -> Any:
-        if "django" in way.__name__:
+        if "django" in way.__name__ or ("psycopg2" in way.__name__ and "alchemy" not in way.__name__):
             cursor = connection.cursor()
             cursor.execute(statement)
             return cursor

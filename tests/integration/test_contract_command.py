@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support import warm
 from tests.support.folder_queue import FOLDER_QUEUE
 from tests.support.third_party import DELEGATING, install, install_queue
-from tests.support.warm import SOURCE
 
 CONTRACTS = "workbell.testing.contracts"
 FORGETFUL = (
@@ -35,13 +33,10 @@ def run_contract(
 
 
 def run_pytest(folder: Path, site: Path, *arguments: str) -> tuple[int, str]:
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(SOURCE), str(site)])}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(warm.SOURCE), str(site)])}
     environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # the entry point, if installed, would name ours twice
-    command = [sys.executable, "-m", "pytest", "-p", "workbell.testing.plugin", "-p", "no:cacheprovider"]
-    command += ["--basetemp", str(folder / "temporary"), "--pyargs"]
-    done = subprocess.run(
-        [*command, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
-    )
+    options = ["-p", "workbell.testing.plugin", "-p", "no:cacheprovider", "--basetemp", str(folder / "temporary")]
+    done = warm.run("pytest", *options, "--pyargs", *arguments, folder=folder, environment=environment)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -84,7 +79,7 @@ def test_a_store_with_something_in_it_is_refused(tmp_path: Path) -> None:
 
 
 def test_without_a_url_or_with_a_wrong_one(tmp_path: Path) -> None:
-    code, told = run_contract(tmp_path)
+    code, told = run_contract(tmp_path, contract=CONTRACTS + ".database")
     assert code == 4, told
     assert "--workbell-store URL" in told
     (tmp_path / "other").mkdir()

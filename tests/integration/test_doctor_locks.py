@@ -21,6 +21,7 @@ from workbell import Workbell
 from workbell.cli.findings import examine
 from workbell.doctor import locks
 from workbell.errors import StoreUnavailable
+from workbell.process.platform import VARIABLE
 from workbell.stores.postgres import sessions
 from workbell.stores.sqlite.locks import FileLock
 
@@ -145,6 +146,11 @@ class TestPostgres:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the list of locks is Linux's")
 class TestSqlite:
+    @pytest.fixture(autouse=True)
+    def with_list_of_locks(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Also where the other tests do without: one below is about a system that has none."""
+        monkeypatch.setenv(VARIABLE, "auto")
+
     @pytest.fixture
     def path(self, sqlite_url: str) -> Path:
         with Workbell(sqlite_url) as bell:

@@ -14,6 +14,7 @@ import pytest
 
 from tests.integration.connection_ways import (
     Way,
+    alchemy_asyncpg_session,
     alchemy_session,
     async_alchemy_connect,
     async_alchemy_session,
@@ -22,7 +23,9 @@ from tests.integration.connection_ways import (
     explicit_sqlite3,
     implicit_aiosqlite,
     implicit_sqlite3,
+    odd_asyncpg,
     odd_psycopg,
+    odd_psycopg2,
     odd_sqlite3,
     path_of,
     plain_psycopg,
@@ -40,14 +43,14 @@ each_way = each(
     "way",
     [
         *(("sqlite", way) for way in (explicit_sqlite3, odd_sqlite3, alchemy_session)),
-        *(("postgres", way) for way in (plain_psycopg, odd_psycopg, alchemy_session)),
+        *(("postgres", way) for way in (plain_psycopg, odd_psycopg, odd_psycopg2, alchemy_session)),
     ],
 )
 each_async_way = each(
     "async_way",
     [
         *(("sqlite", way) for way in (implicit_aiosqlite, async_alchemy_connect)),
-        *(("postgres", way) for way in (async_psycopg, async_alchemy_session)),
+        *(("postgres", way) for way in (async_psycopg, async_alchemy_session, odd_asyncpg, alchemy_asyncpg_session)),
     ],
 )
 plain_way = each("way", [("sqlite", implicit_sqlite3), ("postgres", plain_psycopg)])

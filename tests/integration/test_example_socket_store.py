@@ -62,6 +62,7 @@ def test_the_page_names_the_commands() -> None:
         assert set(COMMAND.findall(text_of(page))) == set(CONTRACTS), page
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("contract", CONTRACTS)
 def test_it_passes_the_contract(contract: str, server: Server, site: list[Path], tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "--pyargs", contract, "--workbell-store", server.url("test_{new}")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -51,6 +52,27 @@ def test_within_a_transaction(
     connection.commit()
     connection.close()
     assert len(bell.runs()) + len(bell.events.list()) == 1
+
+
+def test_tables_are_found_after_a_short_lock(sqlite_url: str) -> None:
+    """A program that opens the file after a crash, or is the last to close it, keeps also readers out for a moment."""
+    alone = sqlite3.connect(path_of(sqlite_url), isolation_level=None, check_same_thread=False)
+    alone.execute("PRAGMA locking_mode = exclusive")
+    alone.execute("BEGIN IMMEDIATE")
+    alone.execute("COMMIT")
+    connection = sqlite3.connect(path_of(sqlite_url))
+    ending = threading.Timer(0.2, alone.close)
+    with Workbell(sqlite_url) as bell:
+
+        @bell.job
+        def send(to: str) -> None: ...
+
+        ending.start()
+        enqueue(bell, connection)
+        connection.commit()
+        ending.join()
+        assert len(bell.runs()) == 1
+    connection.close()
 
 
 def test_before_the_transaction_holds_anything(bell: Workbell, empty_sqlite_url: str) -> None:

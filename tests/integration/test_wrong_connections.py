@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,10 @@ from tests.integration.connection_ways import (
 from workbell import Workbell, WrongConnection
 from workbell.app import open_store
 from workbell.settings import Settings
+
+AUTOCOMMIT: list[dict[str, Any]] = [{"isolation_level": None}]
+if sys.version_info >= (3, 12):
+    AUTOCOMMIT.append({"autocommit": True})
 
 
 def refused(bell: Workbell, connection: Any) -> str:
@@ -58,8 +63,11 @@ def test_the_same_file_by_another_name_is_taken(bell: Workbell, sql_store_url: s
 
 
 @pytest.mark.parametrize("sql_store_url", ["sqlite"], indirect=True)
-def test_sqlite_in_autocommit_is_refused_until_it_begins(bell: Workbell, sql_store_url: str) -> None:
-    connection = sqlite3.connect(path_of(sql_store_url), isolation_level=None)
+@pytest.mark.parametrize("mode", AUTOCOMMIT, ids=str)
+def test_sqlite_in_autocommit_is_refused_until_it_begins(
+    bell: Workbell, sql_store_url: str, mode: dict[str, Any]
+) -> None:
+    connection = sqlite3.connect(path_of(sql_store_url), **mode)
     assert "is in no transaction; execute BEGIN first" in refused(bell, connection)
     assert not connection.in_transaction
     assert bell.runs() == []
@@ -78,9 +86,10 @@ def test_sqlite_in_autocommit_is_refused_until_it_begins(bell: Workbell, sql_sto
 async def test_aiosqlite_in_autocommit_or_elsewhere_is_refused(
     bell: Workbell, sql_store_url: str, tmp_path: Path
 ) -> None:
-    async with aiosqlite.connect(path_of(sql_store_url), isolation_level=None) as connection:
-        with pytest.raises(WrongConnection, match="is in no transaction; execute BEGIN first"):
-            await aenqueue(bell, connection)
+    for mode in AUTOCOMMIT:
+        async with aiosqlite.connect(path_of(sql_store_url), **mode) as connection:
+            with pytest.raises(WrongConnection, match="is in no transaction; execute BEGIN first"):
+                await aenqueue(bell, connection)
     async with aiosqlite.connect(tmp_path / "other.db") as connection:
         with pytest.raises(WrongConnection, match="hand in a connection to the store's file"):
             await aenqueue(bell, connection)

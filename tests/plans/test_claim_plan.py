@@ -138,7 +138,7 @@ def values_of(name: str, runs: list[Run]) -> dict[str, Any]:
             return {"now": now, "limit": 500, "from_status": "scheduled", "to_status": "queued"}
         case "survey":
             return {"after": -1, "limit": 500}
-        case "find_live" | "find_finished" | "run_guards" | "lock_runs":
+        case "find_live" | "find_finished" | "finished_of" | "made_from" | "run_guards" | "lock_runs":
             return {"ids": [run.id for run in runs]}
         case "asked_to_end":
             return {"ids": [run.id for run in runs], "yes": True}
@@ -168,7 +168,7 @@ def values_of(name: str, runs: list[Run]) -> dict[str, Any]:
 HOT = (
     "claim ready take take_of_lanes survey_since late_heads finish finish_well move add_attempts renew dispatch survey "
     "next_due find_live "
-    "find_finished free_keys take_key "
+    "find_finished finished_of made_from free_keys take_key "
     "delete_finished take_over leases expired held_by pending_of_tag pending_accepted ahead_of "
     "run_guards lock_runs asked_to_end key_holder run_of_key holds_key pass_key others_of_tag"
 ).split()

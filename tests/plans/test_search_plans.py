@@ -41,20 +41,20 @@ WANTED = {
     "a job of which nothing is new": (Filter("t0", job="old"), LANE),
     "succeeded of that": (Filter("t0", [Status.SUCCEEDED], job="old"), LANE),
     "a page far behind": (Filter("t0", job="j0", before=first_id_at(after(99))), LANE),
-    "fields": (Filter("t0", fields=FIELDS), IDS),
-    "fields of a job": (Filter("t0", job="j0", fields=FIELDS), LANE),
-    "fields of a small job": (Filter("t0", job="small", fields=FIELDS), LANE),
+    "fields": (Filter("t0", input=FIELDS), IDS),
+    "fields of a job": (Filter("t0", job="j0", input=FIELDS), LANE),
+    "fields of a small job": (Filter("t0", job="small", input=FIELDS), LANE),
     "failed": (Filter("t0", [Status.FAILED]), FAILED),
     "failed of a job": (Filter("t0", [Status.FAILED], job="j0"), FAILED),
-    "fields of failed ones": (Filter("t0", [Status.FAILED], fields=FIELDS), FAILED),
+    "fields of failed ones": (Filter("t0", [Status.FAILED], input=FIELDS), FAILED),
     "failed and not retried": (Filter("t0", [Status.FAILED], retried=False), FAILED),
     "failed of a job and not retried": (Filter("t0", [Status.FAILED], job="j0", retried=False), FAILED),
     "retries of a run": (Filter("t0", retry_of=first_id_at(after(9))), RETRY),
     "canceled": (Filter("t0", [Status.CANCELED]), CANCELED),
     "succeeded of a job": (Filter("t0", [Status.SUCCEEDED], job="j0"), LANE),
     "user": (Filter("t0", user_id=5), IDS),
-    "time": (Filter("t0", since=after(9), until=after(60), fields=FIELDS), IDS),
-    "rare tag": (Filter("t0", tag="rare", fields=FIELDS), TAG),
+    "time": (Filter("t0", since=after(9), until=after(60), input=FIELDS), IDS),
+    "rare tag": (Filter("t0", tag="rare", input=FIELDS), TAG),
     "rare tag of a job": (Filter("t0", tag="rare", job="j0"), TAG),
     "common tag of a job": (Filter("t0", tag="common", job="j0"), LANE),
     "common tag of a small job": (Filter("t0", tag="common", job="small"), LANE),
@@ -210,7 +210,7 @@ def test_sqlite_goes_by_indexes(filled_file: SqliteStore, monkeypatch: pytest.Mo
     check_what_waits(store)
     for name, (wanted, index) in WANTED.items():
         told.clear()
-        if not wanted.fields and wanted.retried is None:
+        if not wanted.input and wanted.retried is None:
             store.runs.list(wanted)
         store.reports.search(wanted, scan=SCAN)
         store.reports.count(wanted, most=SCAN, scan=SCAN)

@@ -86,6 +86,7 @@ WANTED: dict[str, tuple[str, dict[str, Any]]] = {
     "totals": ("workbell_tallies_pkey", {"minute": EPOCH}),
     "delete_tallies": ("workbell_tallies_pkey", {"total": EPOCH, "before": LATER, "limit": LIMIT}),
     "waiting_targets": ("workbell_lanes_target", {}),
+    "load_of_lanes": ("workbell_runs_queued", {"tenant": "t1", "every": False, "queues": ["q5"], "most": LIMIT}),
     "sum_tallies": (
         "workbell_tallies_tenant",
         {"tenant": "t1", "since": LAST, "until": after(60 * MANY), "step": 300, "job": None, "queue": None},

@@ -17,7 +17,7 @@ TABLES = (
     "workbell_events workbell_matches workbell_tokens workbell_audit workbell_notifications workbell_reads "
     "workbell_answers workbell_tallies"
 ).split()
-LISTS = "rows well guards ids jobs lanes names targets".split()  # parameters that are JSON
+LISTS = "rows well guards ids jobs lanes names queues targets".split()  # parameters that are JSON
 # The index that must serve each statement; those of JSON batches are found by their automatic primary keys.
 WANTED = {
     "claim": "workbell_runs_queued",
@@ -31,6 +31,11 @@ WANTED = {
     "pending_of_tag": "workbell_runs_tag",
     "pending_accepted": "workbell_runs_accepted",
     "ahead_of": "workbell_runs_queued",
+    "held_by_worker": "workbell_runs_running",
+    "running_in_lane": "workbell_runs_running (lane=?)",
+    "counts_of_tenant": "workbell_runs_queued (lane=?)",
+    "load_of_lanes": "workbell_runs_queued (lane=?)",
+    "pauses_of_tenant": "(tenant=?)",
     "delete_finished": "workbell_history_remove",
     "put_off": "workbell_history_remove",
     "drop_keys": "workbell_keys_until",
@@ -41,6 +46,8 @@ WANTED = {
     "take_over": "id=?",
     "find_live": "id=?",
     "find_finished": "id=?",
+    "finished_of": "id=?",
+    "made_from": "id=?",
     "delete_attempts": "workbell_history_remove",
     "free_keys": "tenant=? AND key=?",
     "others_of_tag": "workbell_runs_tag (tag=?)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import signal
@@ -144,6 +145,19 @@ def test_stopped_while_nothing_can_be_loaded(shop: Path) -> None:
         running.await_line(r"NameError: .* Nothing runs until", place)
         text = running.stop(signal.SIGTERM)
     assert "Traceback" not in text
+
+
+def test_a_signal_that_interrupts_no_wait_stops_it_too(shop: Path) -> None:
+    """As one does that comes a moment before the main thread begins to wait: here, one that another thread gets."""
+    with dev(shop) as running:
+        place = running.await_line(r"Hello, world")
+        (shop / "shop.py").write_text("nothing\n")
+        running.await_line(r"NameError: .* Nothing runs until", place)
+        pid = running.process.pid
+        other = max(int(task.name) for task in Path(f"/proc/{pid}/task").iterdir())
+        assert other != pid
+        assert ctypes.CDLL(None).tgkill(pid, other, signal.SIGTERM) == 0
+        assert running.process.wait(60) == 0, running.text()
 
 
 def test_stopped_while_a_handler_holds_up_the_reload(shop: Path) -> None:

@@ -40,6 +40,52 @@ load_jobs(bell, ".")
 bell.run()
 """
 
+# The hooks are in a module that the job's own does not import.
+HOOKS = """
+import os
+from contextvars import ContextVar
+from base import bell
+
+seen = ContextVar("seen", default=None)
+started = []
+
+@bell.on_worker_start
+def starts():
+    started.append(os.getpid())
+
+@bell.around_run
+def outer(ctx):
+    seen.set(f"outer {ctx.run.job}")
+    yield
+
+@bell.around_run
+def inner():
+    seen.set(f"{seen.get()} inner")
+    yield
+"""
+BASE = "from workbell import Workbell\nbell = Workbell()\n"
+WRAPPED = """
+import os
+import sys
+from base import bell
+
+@bell.job(isolate="process")
+def in_code():
+    hooks = sys.modules.get("hooks")
+    return [os.getpid(), None if hooks is None else [hooks.seen.get(), hooks.started == [os.getpid()]]]
+"""
+WRAPPED_FILE = (
+    HOURLY
+    + """
+import os
+import sys
+isolate = 'process'
+async def run(ctx):
+    hooks = sys.modules.get("hooks")
+    return [os.getpid(), None if hooks is None else [hooks.seen.get(), hooks.started == [os.getpid()]]]
+"""
+)
+
 Start = Callable[..., Callable[[str], Run]]
 
 
@@ -108,3 +154,32 @@ def test_a_program_that_would_run_itself_again(start: Start, capfd: pytest.Captu
     assert (ended.status, ended.reason) == (Status.FAILED, "isolate")
     assert "ended while it was starting" in (ended.error or "")
     assert 'below if __name__ == "__main__":' in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("by_recipe", [False, True])
+def test_hooks_are_around_handlers_in_processes_of_their_own(start: Start, by_recipe: bool) -> None:
+    """Also where the module of the job does not import that of the hooks, and for job files; and the start is once."""
+    shop = "import hooks\nimport jobs_of_shop\nfrom base import bell\n"
+    files = {
+        "shop": shop + GUARDED,
+        "base": BASE,
+        "hooks": HOOKS,
+        "jobs_of_shop": WRAPPED,
+        "jobs__in_file": WRAPPED_FILE,
+    }
+    program = ["-c", BY_RECIPE] if by_recipe else ["shop.py"]
+    run = start(program, toml='app = "shop:bell"\n' if by_recipe else "", **files)
+    for job in ("in_code", "in_file", "in_code"):
+        ended = run(job)
+        assert ended.status is Status.SUCCEEDED, ended.error
+        assert ended.result[1] == [f"outer {job} inner", True]
+
+
+def test_hooks_that_a_process_cannot_find(start: Start) -> None:
+    """Rather no run than one without its hooks."""
+    hidden = "def declare():\n    @bell.around_run\n    def hidden():\n        yield\n"
+    once = SHOP.replace('process"', 'process", retry=1')
+    run = start(["shop.py"], shop=once + hidden + GUARDED.replace("bell.run", "declare()\n    bell.run"))
+    ended = run("in_code")
+    assert (ended.status, ended.reason) == (Status.FAILED, "isolate")
+    assert "finds no hook declare.<locals>.hidden" in (ended.error or "")

@@ -44,7 +44,7 @@ def await_success(bell: Workbell, site: Fleet, job: str, payload: dict[str, obje
 @pytest.mark.timeout(110)
 def test_the_life_of_a_fleet(tmp_path: Path, sql_store_url: str) -> None:
     """What ends is started anew, each kind by itself; SIGHUP replaces all; a worker's messages reach the server."""
-    with Fleet(tmp_path, sql_store_url, LEASE="60") as site, Workbell(sql_store_url) as bell:
+    with Fleet(tmp_path, sql_store_url, LEASE="60", GRACE="60") as site, Workbell(sql_store_url) as bell:
         declare(bell, site.recorder, site.gates)
         bell.store.check()
         fleet = site.supervise("start", "--processes", "2")
@@ -78,7 +78,7 @@ def test_the_life_of_a_fleet(tmp_path: Path, sql_store_url: str) -> None:
         holders = {site.await_start(run.id)["pid"] for run in held}
         before = census(site, fleet)
         fleet.send_signal(signal.SIGHUP)
-        new = until(lambda: replaced(site, fleet, before), "others in the places of all")
+        new = until(lambda: replaced(site, fleet, before), "others in the places of all", 60)
         assert await_success(bell, site, "quick_plain", {}) in new
         assert holders <= set(site.children_of(fleet)), "it has ended before its handler"
         site.open_gate("gate")
@@ -176,3 +176,24 @@ def test_a_broken_app(tmp_path: Path, sqlite_url: str, code: str, said: str, kin
         until(lambda: not site.everybody(), "all to end")
         (line,) = site.logged().splitlines()
         assert said in line
+
+
+BROKEN_START = """
+from workbell import Workbell
+bell = Workbell()
+
+@bell.on_worker_start
+def connects():
+    raise ConnectionRefusedError("nobody listens")
+"""
+
+
+def test_a_start_that_fails(tmp_path: Path, sqlite_url: str) -> None:
+    """`on_worker_start`: the first worker's error ends the fleet, as other errors of a start do."""
+    with Fleet(tmp_path, sqlite_url, LOG_LEVEL="error") as site:
+        (site.gates / "broken.py").write_text(BROKEN_START)
+        fleet = site.supervise("worker", "--processes", "1", app="broken:bell")
+        assert fleet.wait(60) == JobsError.exit_code
+        until(lambda: not site.everybody(), "all to end")
+        (line,) = site.logged().splitlines()
+        assert "broken.py:5): ConnectionRefusedError: nobody listens" in line

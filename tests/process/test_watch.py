@@ -12,6 +12,7 @@ import pytest
 from tests.support.waiting import until
 from workbell.job_files import FileWatch
 from workbell.job_files import watch as watch_module
+from workbell.process.platform import VARIABLE
 
 
 class Watched:
@@ -41,6 +42,12 @@ class Watched:
 
     def expect(self, text: str) -> None:
         until(lambda: text in self.seen, f"the call after {text!r}")
+
+
+@pytest.fixture(autouse=True)
+def with_notifications(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the other tests do without: both ways are tested here."""
+    monkeypatch.setenv(VARIABLE, "auto")
 
 
 @pytest.fixture(params=["listening", "polling"])
@@ -144,6 +151,22 @@ def test_polling_where_there_are_no_notifications(
         until(lambda: "limit reached" in caplog.text, "the line in the log")
     finally:
         watched.watch.close()
+
+
+def test_polling_on_a_plain_platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import watchfiles
+
+    asked: list[object] = []
+    monkeypatch.setattr(watchfiles, "watch", lambda *folders, **_: asked.append(folders) or iter(()))
+    monkeypatch.setenv(VARIABLE, "plain")
+    watched = Watched(tmp_path, polling=False)
+    watched.watch.start()
+    try:
+        watched.save("jobs/a.py", "one")
+        watched.expect("one")
+    finally:
+        watched.watch.close()
+    assert not asked
 
 
 def test_closing_ends_the_thread(watched: Watched) -> None:

@@ -60,14 +60,14 @@ def check(subject: Store, given_payloads: list[Any], extra: list[Any], data: st.
     there = [pair for payload in given_payloads for pair in paths_of(payload)]
     others = [*extra, *((path, int(value)) for path, value in there if isinstance(value, bool))]
     for place, (path, value) in enumerate([*there, *others]):
-        wanted = Filter(tenant, fields=read_fields({path: value}))
+        wanted = Filter(tenant, input=read_fields({path: value}))
         found = [run for run in newest_first if matches_all(run, wanted)]
         assert subject.reports.search(wanted) == FoundRuns(found, None)
         assert subject.reports.count(wanted) == Counted(len(found), False)
         assert found or place >= len(there)
     if len(there) > 1:
         some = data.draw(st.lists(st.sampled_from(there), min_size=2, max_size=3))
-        wanted = Filter(tenant, fields=read_fields(dict(some)), user_id=data.draw(st.sampled_from([None, 0])), limit=2)
+        wanted = Filter(tenant, input=read_fields(dict(some)), user_id=data.draw(st.sampled_from([None, 0])), limit=2)
         found = [run for run in newest_first if matches_all(run, wanted)]
         assert ids(subject.reports.search(wanted).runs) == ids(found[:2])
 

@@ -21,8 +21,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from tests.support.databases import Databases
 from workbell.app import open_store
-from workbell.errors import DuplicateRun
+from workbell.errors import DuplicateRun, KeyReused
 from workbell.model import state
+from workbell.model.ids import new_id
 from workbell.model.limit import NO_LIMITS, Limit, Limits, limits_on
 from workbell.model.run import PENDING, Lane, NewRun, Run, Status
 from workbell.model.state import Transition
@@ -31,6 +32,7 @@ from workbell.stores.memory.store import MemoryStore
 from workbell.stores.port import Filter, LeaseTerms, Pick, Store
 from workbell.stores.rows import to_micros
 from workbell.stores.store_page import StorePage
+from workbell.testing.contracts.core.choosing import chosen as by_client
 from workbell.testing.contracts.making import KEEP, after, held, request
 from workbell.testing.contracts.parts.copying import everything
 from workbell.testing.sqlite_files import SqliteFiles
@@ -45,6 +47,7 @@ LIMITS = [
     Limits(rate="3/10s"),
     Limits(concurrency=3, rate="200/10s", rate_key="k"),
 ]
+CHOSEN = [new_id() for _ in range(4)]
 LANES = [Lane(tenant, queue, "work") for tenant in "tu" for queue in "xy"]
 
 requests = st.fixed_dictionaries(
@@ -62,6 +65,8 @@ requests = st.fixed_dictionaries(
         "replace_tag": st.sampled_from([False, False, False, False, True]),
         "expires": st.sampled_from([None, None, None, 10, 30]),
         "accepted_by": st.sampled_from([None, "host/1/1"]),
+        "chosen": st.sampled_from([None] * 6 + CHOSEN),
+        "fingerprint": st.sampled_from("fffg"),
     }
 )
 # By weight: most steps should be those of a run's way.
@@ -97,6 +102,8 @@ class StoreMachine(RuleBasedStateMachine):
         self.core_only = open_oracle is None
         self.now = 0.0
         self.known: list[str] = []
+        self.bodies: dict[tuple[str, str], dict[str, Any]] = {}
+        self.made: set[str] = set()  # ids of runs that were there
         self.claims: list[Run] = []  # also those whose lease has been lost since
         self.sent: list[Transition] = []
         for store in [self.subject] if self.core_only else [self.oracle, self.subject]:
@@ -118,6 +125,13 @@ class StoreMachine(RuleBasedStateMachine):
         return expected
 
     def request(self, given: dict[str, Any]) -> NewRun:
+        """A request. Those of one chosen id and fingerprint have one body, and so ask for the same. The id of a run
+        that is removed does not come again: it is too old by then, or a key stands for it."""
+        chosen = given["chosen"]
+        if chosen is not None and chosen in self.made and not self.oracle.runs.find([chosen]):
+            given = {**given, "chosen": None}
+        elif chosen is not None:
+            given = self.bodies.setdefault((chosen, given["fingerprint"]), given)
         given = dict(given)
         overdue = given.pop("overdue")
         expires = given.pop("expires")
@@ -126,7 +140,10 @@ class StoreMachine(RuleBasedStateMachine):
         if given["tag"] is None:
             given["replace_tag"] = False
         due = after(self.now + (given["delay"] or -overdue))
-        return request(at=self.now, scheduled_for=due, **given)
+        chosen, fingerprint = given.pop("chosen"), given.pop("fingerprint")
+        if chosen is None:
+            return request(at=self.now, scheduled_for=due, **given)
+        return by_client(chosen, fingerprint, at=self.now, scheduled_for=due, **given)
 
     def enqueue(self, draw: Draw) -> None:
         new = [self.request(given) for given in draw(st.lists(requests, min_size=1, max_size=5))]
@@ -135,10 +152,15 @@ class StoreMachine(RuleBasedStateMachine):
             try:
                 return store.runs.add(new)
             except DuplicateRun as error:
-                return str(error), error.run_id
+                # Of a call that is refused for several reasons, each store may name another one.
+                return "refused" if is_chosen else (str(error), error.run_id)
+            except KeyReused:
+                return "refused"
 
+        is_chosen = any(one.chosen for one in new)
         self.both(add)
         self.known += [one.run.id for one in new]
+        self.made |= self.oracle.runs.find([one.run.id for one in new]).keys()
 
     def time_passes(self, draw: Draw) -> None:
         self.now += draw(st.sampled_from([1, 5, 20, 40]))

@@ -27,7 +27,10 @@ def test_paths_are_put_behind_the_prefix_of_the_api(url: str, base: str) -> None
     assert address_of(url).base == base
 
 
-@pytest.mark.parametrize("url", ["http://bells.example.com", "http://10.0.0.7:8321", "http://127.0.0.1.example.com"])
+@pytest.mark.parametrize(
+    "url",
+    ["http://bells.example.com", "http://10.0.0.7:8321", "http://127.0.0.1.example.com", "http://app.localhost:8321"],
+)
 def test_plain_http_to_another_machine_needs_a_word(url: str) -> None:
     with pytest.raises(InvalidUrl, match="insecure=True"):
         address_of(url)

@@ -15,7 +15,7 @@ from workbell import (
     TriggerNotFound,
     UnknownProcessor,
 )
-from workbell.remote import events
+from workbell.remote import following
 from workbell.testing import drain
 
 NOBODY = "0198c2f3-5a6b-7c8d-9e0f-1a2b3c4d5e6f"
@@ -100,7 +100,7 @@ def test_what_came_of_an_event(scene: Scene) -> None:
 
 
 def test_new_events_come_as_they_are_told(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "POLL", 0.01)
+    monkeypatch.setattr(following, "POLL", 0.01)
     scene.bell.emit("tail.before")
     tail = scene.client.events.tail(type="tail.*")
     scene.bell.emit("other.type")

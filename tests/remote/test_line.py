@@ -8,12 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx2
+import msgspec
 import pytest
 
 import workbell
-from workbell import Client
-from workbell.remote import control as steering
+from tests.unit.makers import run_in
+from workbell import Client, Status
 from workbell.remote import tries
+from workbell.remote.plans import runs as steering
 
 URL = "https://bells.example.com"
 TOKEN = "wb_a-very-secret-text"
@@ -86,17 +88,16 @@ def test_a_lost_answer_is_asked_for_again(trouble: Answer, twin: int) -> None:
 
 @pytest.mark.parametrize("twin", [0, 1], ids=["sync", "async"])
 def test_what_makes_something_carries_the_same_key_at_every_try_and_another_at_every_call(twin: int) -> None:
-    run = {"status": "queued", "queue": "q", "tenant": "t", "job": "send", "id": "1"}
-    times = dict.fromkeys(("scheduled_for", "created_at", "updated_at"), "2030-01-01T00:00:00Z")
-    scene = Scripted(httpx2.ReadTimeout(""), httpx2.Response(504), ok(run | times))
-    enqueue = both(scene, "enqueue", "send", {"to": "a@b.c"})[twin]
-    assert enqueue().id == "1"
-    enqueue()
+    made = {"id": "1", "user_id": 7, "data": "hello", "created_at": "2030-01-01T00:00:00Z", "read": False}
+    scene = Scripted(httpx2.ReadTimeout(""), httpx2.Response(504), ok(made | {"read_at": None}))
+    notify = both(scene, "notify", 7, "hello")[twin]
+    assert notify().id == "1"
+    notify()
     first, *again, other = scene.keys
     assert first is not None
     assert again == [first, first]
     assert other not in (None, first)
-    assert {request.content for request in scene.requests} == {b'{"job":"send","input":{"to":"a@b.c"}}'}
+    assert len({request.content for request in scene.requests}) == 1
 
 
 @pytest.mark.parametrize("twin", [0, 1], ids=["sync", "async"])
@@ -211,8 +212,9 @@ async def test_an_async_block_closes_it_too() -> None:
 
 
 def run_words(status: str) -> dict[str, Any]:
-    told = {"id": "1", "job": "send", "status": status, "queue": "q", "tenant": "t"}
-    return told | dict.fromkeys(("scheduled_for", "created_at", "updated_at"), "2030-01-01T00:00:00Z")
+    run = run_in(Status(status), id="1")
+    found: dict[str, Any] = msgspec.to_builtins(run.as_dict() | {"retried_by": None})
+    return found
 
 
 @pytest.mark.parametrize("twin", [0, 1], ids=["sync", "async"])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -36,3 +38,12 @@ def test_without_httpx2_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "httpx2", None)
     with pytest.raises(MissingPackage, match=r"pip install 'workbell\[client\]'"):
         workbell.Client("https://bells.example.com", "wb_x")
+
+
+def test_client_and_agent_share_the_one_file_that_knows_httpx2() -> None:
+    package = Path(workbell.__file__).parent
+    files = [file for folder in ("remote", "agent_program") for file in (package / folder).rglob("*.py")]
+    knowing = [
+        file for file in files if re.search(r"^\s*(?:import|from) httpx2", file.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert knowing == [package / "remote" / "pool.py"]

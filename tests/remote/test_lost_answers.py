@@ -28,7 +28,7 @@ class Losing(httpx2.BaseTransport):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         response = self._below.handle_request(request)
-        which = f"{request.method} {request.url} {request.headers.get('idempotency-key')}"
+        which = f"{request.method} {request.url} {request.headers.get('idempotency-key')} {request.content!r}"
         self.asked[which] = self.asked.get(which, 0) + 1
         if self.asked[which] <= self.lost:
             response.read()
@@ -70,10 +70,12 @@ def made(scene: Scene, client: Client) -> Any:
 
 
 def test_one_run_is_made(scene: Scene, client: Client) -> None:
+    """And no key is stored: the client has chosen its id."""
     run = client.enqueue("send", {"to": "x"})
     assert [one.id for one in made(scene, client).runs()] == [run.id]
     other = client.enqueue("send", {"to": "x"})
     assert [one.id for one in made(scene, client).runs()] == [other.id, run.id]
+    assert [one.key for one in made(scene, client).runs()] == [None, None]
 
 
 @pytest.mark.parametrize("on_duplicate", ["return", "reject", "replace"])
@@ -132,8 +134,8 @@ def test_an_endpoint_whose_secret_was_lost_is_made_anew(scene: Scene, given: str
     url = "https://hooks.example.com/in"
     with Client(scene.url, scene.token, tenant=tenant, transport=LosingFirst()) as client:
         endpoint, secret = client.webhooks.add(url, patterns="a", secret=given)
-    assert [one.id for one in scene.bell.for_tenant(tenant).webhooks.list()] == [endpoint["id"]]
+    assert [one.id for one in scene.bell.for_tenant(tenant).webhooks.list()] == [endpoint.id]
     assert secret.startswith("whsec_") if given is None else secret == given
     with Client(scene.url, scene.token, tenant=tenant, transport=LosingFirst()) as client:
-        rotated = client.webhooks.rotate(endpoint["id"])
+        rotated = client.webhooks.rotate(endpoint.id)
     assert rotated.secret not in (secret, None)

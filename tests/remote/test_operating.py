@@ -104,7 +104,7 @@ def test_webhooks(scene: Scene, ask: str) -> None:
         concurrency=2,
         timeout=5,
     )
-    name = endpoint["id"]
+    name = endpoint.id
     there = scene.bell.webhooks.get(name)
     assert scene.shown(endpoint) == scene.shown(there)
     assert there.retry is not None
@@ -116,14 +116,14 @@ def test_webhooks(scene: Scene, ask: str) -> None:
         scene.same(f"webhooks.{verb}", name)
     for verb in ("list", "describe_all"):
         scene.same(f"webhooks.{verb}")
-    assert getattr(scene, ask)("webhooks.update", name, url=HOOK + "2", patterns=["b"], retry=None)["url"] == HOOK + "2"
+    assert getattr(scene, ask)("webhooks.update", name, url=HOOK + "2", patterns=["b"], retry=None).url == HOOK + "2"
     assert scene.bell.webhooks.get(name).retry is None
     rotated = getattr(scene, ask)("webhooks.rotate", name, overlap=60)
     assert rotated.secret != secret
-    assert len(rotated.endpoint["secrets"]) == 2
-    assert getattr(scene, ask)("webhooks.disable", name, "too slow")["disabled_reason"] == "too slow"
+    assert len(rotated.endpoint.secrets) == 2
+    assert getattr(scene, ask)("webhooks.disable", name, "too slow").disabled_reason == "too slow"
     scene.raises(InvalidOption, "webhooks.test", name)
-    assert getattr(scene, ask)("webhooks.enable", name)["enabled"]
+    assert getattr(scene, ask)("webhooks.enable", name).enabled
     delivery = getattr(scene, ask)("webhooks.test", name)
     assert scene.same("webhooks.deliveries", name, limit=1)[0].id == delivery.id
     scene.same("webhooks.deliveries", name, status="queued", before=delivery.id)

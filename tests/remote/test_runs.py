@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx2
+import msgspec
 import pytest
 
 from tests.client.conftest import take
@@ -27,6 +28,7 @@ from workbell import (
 from workbell.model import state
 from workbell.remote import options
 from workbell.testing import drain
+from workbell.wire.runs import MadeRun
 
 NOBODY = "0198c2f3-5a6b-7c8d-9e0f-1a2b3c4d5e6f"
 
@@ -61,7 +63,8 @@ def test_every_option_of_an_enqueue_arrives(scene: Scene) -> None:
     }
     remote = scene.bell.get(scene.client.enqueue("send", {"to": "x"}, **given).id)
     local = scene.bell.enqueue("send", {"to": "x"}, **given | {"key": "all-options-2", "replace_tag": False})
-    assert remote.options == local.options
+    assert remote.options.request is not None, "by it the request is known again"
+    assert msgspec.structs.replace(remote.options, request=None) == local.options
     assert remote.retry == retry
     ours, theirs = remote.as_dict(), local.as_dict()
     for name in ("id", "key", "created_at", "updated_at", "expires_at"):
@@ -239,7 +242,7 @@ async def test_an_app_in_the_same_process_can_be_asked_without_a_network() -> No
         transport = httpx2.ASGITransport(app=bell.asgi())
         async with Client("http://localhost", token, transport=transport) as client:
             run = await client.aenqueue("send", {"to": "x"}, delay=3600)
-            assert (await client.aget(run.id)) == run
+            assert (await client.aget(run.id)).as_dict() == run.as_dict()
             with pytest.raises(InvalidOption, match="async code only"):
                 client.get(run.id)
 
@@ -253,15 +256,10 @@ def test_a_key_of_its_own_does_what_it_does_here(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("given", [{}, {"delay": 3600, "tag": "t", "priority": 3, "queue": "q", "persistent": False}])
-def test_who_may_make_runs_and_not_read_them_gets_what_it_asked_for(scene: Scene, given: dict[str, Any]) -> None:
+def test_who_may_make_runs_and_not_read_them_gets_their_ids_alone(scene: Scene, given: dict[str, Any]) -> None:
     with Client(scene.url, scene.bell.tokens.create("one", scopes=["enqueue"]).text) as client:
         made = [client.enqueue("send", {"to": "x"}, **given)]
         made += client.enqueue_many([client.request("send", {"to": "x"}, **given)])
         with pytest.raises(Forbidden):
             client.get(made[0].id)
-    for run in made:
-        told, there = run.as_dict(), scene.bell.get(run.id).as_dict()
-        for name in ("scheduled_for", "created_at", "updated_at"):
-            assert abs(told.pop(name) - there.pop(name)) < timedelta(minutes=1)
-        there.pop("key"), told.pop("key")
-        assert told == there
+    assert made == [MadeRun(id=run.id, status=scene.bell.get(run.id).status) for run in made]

@@ -106,6 +106,8 @@ def test_an_error_that_is_not_known_here_is_told_by_its_status(
         (Reply(403, PROBLEM, None, b'{"type":"about:blank","detail":"Blocked."}'), "status 403"),
         (Reply(500, PROBLEM, None, b"{"), "no answer of Workbell"),
         (Reply(500, PROBLEM, None, b"[1]"), "no answer of Workbell"),
+        (Reply(500, PROBLEM, None, b'{"type":"\xff"}'), "no answer of Workbell"),
+        (Reply(500, PROBLEM, None, b'{"new":' + b"[" * 100_000), "no answer of Workbell"),
         (Reply(404, "application/json", None, b'{"type":"urn:workbell:error:RunNotFound"}'), "check the URL"),
     ],
 )

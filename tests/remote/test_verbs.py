@@ -12,6 +12,7 @@ from workbell import Client, Workbell
 from workbell.client.local import LocalClient as Local
 
 EXCEPTIONS = {
+    "after_commit": "of a transaction in the program",
     # What takes objects that live in one process, or what the service does itself.
     "store": "the service has it",
     "registry": "needs the functions behind the jobs",
@@ -19,7 +20,6 @@ EXCEPTIONS = {
     "schedules.put_all": "for what code declares",
     "schedules.update_if": "over HTTP, `If-Match` says it",
     "schedules.delete_if": "over HTTP, `If-Match` says it",
-    "schedules.preview_within": "the service itself bounds a preview",
     "schedules.check": "for what code declares",
     "schedules.disable_others": "for what code declares",
     "triggers.processors": "needs the functions behind the jobs",
@@ -42,7 +42,8 @@ LEFT_OUT = {
     "notifications.list": {"user_id"},  # whose they are, the token says
     "notifications.mark_read": {"user_id"},
 }
-ROOMS = "jobs schedules triggers events webhooks notifications tokens tenants audit agents".split()
+ROOMS = "runs jobs schedules triggers events executions webhooks notifications tokens tenants audit agents".split()
+ROOMS += "queues files workers pauses".split()
 NO_ROOMS = {"runtime", "verified"}
 CALLED = ("runs", "workers", "pauses", "executions")  # parts that are verbs as well
 # Verbs of an application that holds the jobs, works or serves, and not of who only asks for things.

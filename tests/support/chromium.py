@@ -23,7 +23,7 @@ def chromium() -> str | None:
 
 
 def install() -> None:
-    """As far as it goes: without a browser its tests are reported as skipped, and all others run."""
+    """As root on Debian or its like; elsewhere a browser has to be there."""
     if os.environ.get("CHROMIUM_PATH") or shutil.which(SHELL):
         return
     refused: list[str] = []
@@ -35,7 +35,7 @@ def install() -> None:
             if shutil.which(SHELL) is None:
                 refused += run(command)
     if chromium() is None:
-        print(*refused, f"tests/browser will be skipped: {HELP}", sep="\n", file=sys.stderr)
+        sys.exit("\n".join([*refused, f"make: {HELP}"]))
 
 
 def run(command: str) -> list[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
 from . import warm
+from .environment import without_settings
 from .warm import SOURCE
 
 
@@ -19,8 +19,7 @@ class Answer(NamedTuple):
 
 def environment(**extra: str) -> dict[str, str]:
     """This process's environment without settings of ours or of colours."""
-    hidden = ("WORKBELL_", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "COLUMNS")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
+    kept = without_settings("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "COLUMNS")
     return kept | {"PYTHONPATH": str(SOURCE), "PYTHONUNBUFFERED": "1", "WORKBELL_HTTP": "false"} | extra
 
 

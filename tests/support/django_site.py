@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,8 +12,42 @@ import django
 from django.conf import settings
 from django.db import connections
 
+BACKEND = "workbell.django.WorkbellBackend"
+APPS = ["django.contrib.contenttypes", "django.contrib.auth", "django.contrib.sessions", "django.contrib.messages"]
+APPS += ["django.contrib.admin", "workbell.django", "tests.django"]
+if find_spec("django.tasks") is None:
+    APPS.append("django_tasks")  # the backport
+
 if not settings.configured:
-    settings.configure(USE_TZ=True, DATABASES={})
+    settings.configure(
+        USE_TZ=True,
+        SECRET_KEY="of a test",
+        DATABASES={},
+        INSTALLED_APPS=APPS,
+        DEFAULT_AUTO_FIELD="django.db.models.AutoField",
+        ROOT_URLCONF="tests.django.urls",
+        TASKS={"default": {"BACKEND": BACKEND, "QUEUES": []}},
+        MIDDLEWARE=[
+            "django.contrib.sessions.middleware.SessionMiddleware",
+            "django.contrib.auth.middleware.AuthenticationMiddleware",
+            "django.contrib.messages.middleware.MessageMiddleware",
+        ],
+        TEMPLATES=[
+            {
+                "BACKEND": "django.template.backends.django.DjangoTemplates",
+                "APP_DIRS": True,
+                "OPTIONS": {
+                    "context_processors": [
+                        "django.template.context_processors.request",
+                        "django.contrib.auth.context_processors.auth",
+                        "django.contrib.messages.context_processors.messages",
+                    ]
+                },
+            }
+        ],
+        STATIC_URL="/static/",
+        ALLOWED_HOSTS=["*"],
+    )
     django.setup()
 
 

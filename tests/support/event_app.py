@@ -255,9 +255,7 @@ class Crew:
             return
         for place in missing:
             doom = Doom(self._dooms.pop(), self._dice.randint(1, 4)) if self._dooms else Doom()
-            # Working off what there is would take its time, and shows nothing more.
-            whole = place == 0 and doom.point is not None
-            pid = self._fork(lambda _, doom=doom, whole=whole: schedule(self._recorder, doom, whole))
+            pid = self._fork(lambda _, doom=doom, whole=place == 0: schedule(self._recorder, doom, whole))
             self._schedulers[pid] = place
             if doom.point == "outside":
                 self._victims.add(pid)

@@ -12,6 +12,7 @@ import fcntl
 import os
 import random
 import signal
+import sqlite3
 import sys
 import threading
 import time
@@ -21,6 +22,7 @@ from pathlib import Path
 from workbell import Context, Retry, Snooze
 from workbell.engine import housekeeping
 from workbell.model.retry import ONCE
+from workbell.process.platform import platform
 
 from .recorder import Recorder
 from .worker_app import NotedWorkbell, declare
@@ -84,7 +86,7 @@ def holds(ctx: Context, seconds: float, file: str | None = None) -> dict[str, in
         between = sys.getswitchinterval()
         sys.setswitchinterval(1000)  # from here on others get a turn only while we wait
         try:
-            let_go = quiet(Path(file + "-lock")) if file else int
+            let_go = quiet(Path(file)) if file else int
             recorder.note("holding")
             let_go()
             C.usleep(int(seconds * 1_000_000))
@@ -93,10 +95,14 @@ def holds(ctx: Context, seconds: float, file: str | None = None) -> dict[str, in
     return token
 
 
-def quiet(lock: Path) -> Callable[[], object]:
+def quiet(file: Path) -> Callable[[], object]:
     """Wait until no thread of this process has, or waits for, the turn at writing; the answer lets others have it."""
+    if not platform().flock:  # then SQLite's own lock is all there is
+        connection = sqlite3.connect(file, timeout=60, isolation_level=None, check_same_thread=False)
+        connection.execute("BEGIN IMMEDIATE")
+        return connection.close
     while True:
-        side = lock.open("a")
+        side = file.with_name(file.name + "-lock").open("a")
         fcntl.flock(side, fcntl.LOCK_EX)
         if not any(thread.name == "workbell-file-lock" for thread in threading.enumerate()):
             return lambda: C.flock(side.fileno(), fcntl.LOCK_UN)
@@ -116,7 +122,7 @@ def stops_in_a_write(ctx: Context, file: str) -> dict[str, int]:
     """The first time, the whole process is stopped while it has the turn at writing to a SQLite file."""
     token = recorder.started(ctx.run)
     if ctx.run.attempt == 1:
-        let_go = quiet(Path(file + "-lock"))
+        let_go = quiet(Path(file))
         os.kill(os.getpid(), signal.SIGSTOP)
         time.sleep(0.5)  # another thread may be the first to hear of it
         let_go()

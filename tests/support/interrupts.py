@@ -51,6 +51,7 @@ class Interrupt(Generic[T]):
         self.where: str | None = None  # None: the call had fewer points
 
     def call(self, work: Callable[[], T]) -> T:
+        sys._getframe().f_trace_opcodes = True  # Python 3.12 traces instructions only if a frame asked for it before
         sys.settrace(self._enter)
         try:
             return work()
@@ -61,6 +62,7 @@ class Interrupt(Generic[T]):
     def _enter(self, frame: FrameType, _event: str, _arg: Any) -> Any:
         if frame.f_code.co_filename not in self._files or frame.f_code.co_name.startswith("<"):
             return None
+        frame.f_trace = self._step  # before the next line, for Python 3.13
         frame.f_trace_opcodes = True
         return self._step
 

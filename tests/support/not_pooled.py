@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+import asyncpg
 import psycopg
 import pytest
 
@@ -34,6 +35,7 @@ def prepare_nothing() -> None:
     """Have connections of the tests prepare nothing, as the page says of a user's own; ours find out by themselves."""
     for kind in (psycopg.Connection, psycopg.AsyncConnection):
         kind.connect.__func__.__kwdefaults__["prepare_threshold"] = None  # type: ignore[attr-defined]
+    asyncpg.connect.__kwdefaults__["statement_cache_size"] = 0
 
 
 def _uses_pooler(item: pytest.Item) -> bool:

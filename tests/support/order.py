@@ -1,7 +1,7 @@
 """In which order the tests run: the long ones first, so that at the end no process is left alone with them.
 
 Each xdist worker begins with its part of the list and takes over the rest of others' parts from behind. The files in
-which tests wait for processes are therefore dealt out to the fronts of the parts; but not to the last one, which begins
+which tests wait for processes are therefore dealt out to the fronts of the parts; but not to the last two, which begin
 with what keeps a core busy.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 # Those whose single tests take longest come first.
-SLOW = ("typing", "http/test_schema", "browser", "faults", "process", "docs", "integration/test_cli", "plans")
+SLOW = ("http/test_schema", "faults", "process", "docs", "integration/test_cli", "plans")
 
 
 def put_in_order(items: list[pytest.Item], workers: int) -> None:
@@ -21,7 +21,7 @@ def put_in_order(items: list[pytest.Item], workers: int) -> None:
     files = [list(tests) for _, tests in groupby(items, key=lambda item: item.path)]
     slow = sorted((tests for tests in files if place(tests[0]) < len(SLOW)), key=lambda tests: place(tests[0]))
     quick = [item for tests in files if place(tests[0]) == len(SLOW) for item in tests]
-    fronts = max(1, workers - 1)
+    fronts = max(1, workers - 2)
     parts: list[list[pytest.Item]] = [[] for _ in range(workers)]
     for number, tests in enumerate(slow):
         parts[number % fronts] += tests

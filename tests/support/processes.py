@@ -5,13 +5,17 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 
+from workbell.process.platform import platform
+
 from . import warm
+from .environment import without_settings
 from .recorder import Event, Recorder, read_from
 from .waiting import until
 from .warm import PACKAGE, SOURCE, TOP
@@ -56,7 +60,7 @@ class Site:
         return process
 
     def environment(self) -> dict[str, str]:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("WORKBELL_")}
+        environment = without_settings()
         environment["WORKBELL_HTTP"] = "false"  # a test that wants it says so
         environment |= {f"WORKBELL_{name}": value for name, value in self._settings.items()}
         environment |= {"WORKBELL_URL": self.url, "RECORDING": str(self.recorder.path), "GATES": str(self.gates)}
@@ -152,6 +156,12 @@ def turn(database: Path | None) -> Iterator[None]:
     """Hold the turn at writing to a SQLite file, as a Workbell process does."""
     if database is None:
         yield
+        return
+    if not platform().flock:  # then SQLite's own lock is all there is
+        with closing(sqlite3.connect(database, timeout=60, isolation_level=None)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield
+            connection.execute("ROLLBACK")
         return
     with database.with_name(database.name + "-lock").open("a") as side:
         fcntl.flock(side, fcntl.LOCK_EX)

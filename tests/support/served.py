@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from websockets.asyncio.client import ClientConnection, connect
 
 from workbell import Workbell
-from workbell.http.access_watch import AuthHook
 from workbell.http.binding import bind
+from workbell.http.policies.access_watch import AuthHook
 from workbell.http.server import Listening
 from workbell.http.service import Service
 from workbell.model.access import TokenKind

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.support.processes import kill
 from tests.support.warm import SOURCE
+from tests.support.worker_app import die_with_parent
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "socket_store"
 DEADLINE = 30
@@ -38,7 +39,9 @@ class Server:
     def start(self) -> None:
         command = [sys.executable, "-m", "socket_store.server", "--folder", str(self.folder), "--port", str(self.port)]
         environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(SOURCE), str(EXAMPLE)])}
-        self._process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent
+        )
         assert self._process.stdout is not None
         told = self._process.stdout.readline()  # or its end, if it could not start
         assert told.startswith("listening on 127.0.0.1:"), told

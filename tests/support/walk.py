@@ -17,7 +17,7 @@ COMMANDS = ("init", "check", "jobs list", "runs list", "doctor")
 
 def call(command: str) -> int:
     sys.argv = ["workbell", *command.split()]
-    return main._run()
+    return main.run()
 
 
 def become(user: int) -> None:

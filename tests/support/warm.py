@@ -23,6 +23,8 @@ from typing import Any, BinaryIO
 
 import workbell
 
+from .environment import without_settings
+
 PACKAGE = __package__ or "support"
 TOP = Path(__file__).resolve().parents[len(PACKAGE.split("."))]
 SOURCE = Path(workbell.__file__).parents[1]
@@ -67,7 +69,7 @@ class Source:
         self._begun: list[Process] = []
         self._control, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         paths = {"PYTHONPATH": os.pathsep.join([str(SOURCE), str(TOP)]), "PYTHONUNBUFFERED": "1"}
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("WORKBELL_")}
+        kept = without_settings()
         self._itself = subprocess.Popen(
             [sys.executable, "-m", f"{PACKAGE}.warm_start", str(other.fileno())],
             pass_fds=[other.fileno()],

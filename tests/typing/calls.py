@@ -5,7 +5,7 @@ A line that ends in a comment `error` must be reported, and no other.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, assert_type
 
@@ -59,6 +59,26 @@ async def hears_async(event: Event) -> str:
 @bell.on("orders.*")
 @bell.processor("counts", description="Counts.")
 def counts(event: Event) -> dict[str, Any] | None: ...
+
+
+@bell.around_run
+def traced(ctx: Context) -> Iterator[None]:
+    yield
+
+
+@bell.around_run(only="async")
+async def session() -> AsyncIterator[None]:
+    yield
+
+
+@bell.on_worker_start
+def connect() -> None: ...
+
+
+def wrong_hooks() -> None:
+    bell.around_run(nothing)  # error
+    bell.around_run(only="threads")  # error
+    bell.on_worker_start(traced)  # error
 
 
 async def right_events(event: Event) -> None:

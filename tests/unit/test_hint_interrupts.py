@@ -54,8 +54,9 @@ def test_a_hint_may_be_interrupted_anywhere(verb: str) -> None:
 
 
 def test_a_wait_may_be_interrupted_anywhere() -> None:
+    store = fresh_store()
     for interrupt in every_point(waiting, threading):
-        waiter = waiting.Waiter(fresh_store())
+        waiter = waiting.Waiter(lambda: store)
 
         def register(waiter: waiting.Waiter = waiter) -> None:
             waiter._forget("run", waiter._register("run"))

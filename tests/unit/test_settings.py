@@ -55,7 +55,7 @@ def test_every_setting_can_come_from_the_environment() -> None:
     texts |= {"webhook_allow": "10.0.0.0/8", "webhook_disable_after": "70", "http_hosts": "a.example.com, b"}
     texts |= {"http": "no", "http_metrics_open": "on", "http_auth": "none", "http_log": "problems"}
     texts |= {"http_body_limit": "2048", "http_public_url": "https://jobs.example.com"}
-    texts["http_trusted_proxies"] = "10.0.0.0/8, ::1"
+    texts |= {"http_trusted_proxies": "10.0.0.0/8, ::1", "probe": "127.0.0.1:8322"}
     read: dict[str, Any] = {"webhook_allow": ("10.0.0.0/8",), "http_hosts": ("a.example.com", "b")}
     read |= {"http": False, "http_metrics_open": True, "http_trusted_proxies": ("10.0.0.0/8", "::1")}
     given = {name: texts.get(name, "7") for name in Settings.__struct_fields__}

@@ -13,22 +13,28 @@ from typing import NamedTuple
 
 from workbell.access.secret_text import hash_of, is_token
 from workbell.errors import WorkbellError
-from workbell.model.access import REDEEMED, Token
+from workbell.model.access import REDEEMED, Access, Token, access_of
 from workbell.process.fork_safety import remake_after_fork
 from workbell.runs.runtime import Runtime
 
 CACHED_FOR = 1.0  # seconds
 MOST = 10_000  # answers of each sort
 NOTED = timedelta(minutes=1)  # the last use of a token is noted no more often
+NOTED_SECONDS = NOTED.total_seconds()
 
 log = logging.getLogger("workbell.access")
 
 
 class TokenCheck(NamedTuple):
-    """Cached answer of the store about a token, and until when it is valid, by the monotonic clock."""
+    """Cached answer of the store about a token, the access that it gives, and until when the answer is valid, by the
+    monotonic clock."""
 
     token: Token | None
+    access: Access | None
     until: float
+
+
+NOT_VALID = TokenCheck(None, None, 0.0)
 
 
 class Verified:
@@ -54,17 +60,26 @@ class Verified:
         """The token that a text is, if it is valid now."""
         key = hash_of(text)
         found = self._cached(key)
-        if found is None and not is_token(text):
-            return None
-        return self._of(self._read(key) if found is None else found)
+        if found is None:
+            found = self._read(key) if is_token(text) else NOT_VALID
+        return found.token if self._is_valid(found) else None
 
     async def acheck(self, text: str) -> Token | None:
         """The same; a thread is asked only where the store must be."""
+        found = await self._afind(text)
+        return None if found is None else found.token
+
+    async def aaccess(self, text: str) -> Access | None:
+        """The access that a text gives, if it is a token that is valid now."""
+        found = await self._afind(text)
+        return None if found is None else found.access
+
+    async def _afind(self, text: str) -> TokenCheck | None:
         key = hash_of(text)
         found = self._cached(key)
-        if found is None and not is_token(text):
-            return None
-        return self._of(await self._runtime.hop(self._cached_or_read, key) if found is None else found)
+        if found is None:
+            found = await self._runtime.hop(self._cached_or_read, key) if is_token(text) else NOT_VALID
+        return found if self._is_valid(found) else None
 
     def forget(self, token_id: str) -> None:
         """Remove a token from the cache. To be called after it was revoked."""
@@ -73,12 +88,13 @@ class Verified:
             for key in [key for key, answer in self._valid.items() if answer.token and answer.token.id == token_id]:
                 del self._valid[key]
 
-    def _of(self, answer: TokenCheck) -> Token | None:
+    def _is_valid(self, answer: TokenCheck) -> bool:
         token = answer.token
-        if token is None or not token.is_valid(self._runtime.store.clock.now()):
-            return None
+        # Whether it is revoked was seen when it was read.
+        if token is None or (token.expires_at is not None and not token.is_valid(self._runtime.store.clock.now())):
+            return False
         self._note(token)
-        return token
+        return True
 
     def _cached_or_read(self, key: str) -> TokenCheck:
         """Check the cache again, on the thread: of many checks of one token at once, the first has read the store."""
@@ -94,14 +110,15 @@ class Verified:
         store, before = self._runtime.store, self._forgotten
         until = store.clock.monotonic() + CACHED_FOR  # from before it is read: a revocation may come right after
         found = store.tokens.find(key)
-        valid = found is not None and found.kind not in REDEEMED and found.is_valid(store.clock.now())
-        answer = TokenCheck(found if valid else None, until)
+        if found is not None and (found.kind in REDEEMED or not found.is_valid(store.clock.now())):
+            found = None
+        answer = TokenCheck(found, None if found is None else access_of(found), until)
         with self._lock:
             # A token that was revoked during the read may be this one.
             if before == self._forgotten:
                 self._invalid.pop(key, None)
                 self._valid.pop(key, None)
-                cache = self._valid if valid else self._invalid
+                cache = self._invalid if found is None else self._valid
                 cache[key] = answer
                 if len(cache) > MOST:
                     cache.popitem(last=False)
@@ -113,10 +130,10 @@ class Verified:
         """Write the last use of a token, on another thread; uses that come during a write go into one batch."""
         clock = self._runtime.store.clock
         now = clock.monotonic()
+        last = self._noted.get(token.id)
+        if last is not None and now - last < NOTED_SECONDS:
+            return
         with self._lock:
-            last = self._noted.get(token.id)
-            if last is not None and now - last < NOTED.total_seconds():
-                return
             self._noted[token.id] = now
             self._noted.move_to_end(token.id)
             if len(self._noted) > MOST:

@@ -2,7 +2,8 @@
 
 No shell is ever involved, and whatever a value contains, it stays one argument. One that begins with a dash could be
 read as an option by the program, so it is refused where it would begin an argument, unless `--` stands before it, with
-nothing but other values between: the `--` of a wrapper such as `env` says nothing about the program that it runs.
+nothing but whole values between: the `--` of a wrapper such as `env` says nothing about the program that it runs, be
+that `/bin/ls` or `/opt/{version}/ls`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ KILL_AFTER = 5.0  # seconds between SIGTERM and SIGKILL
 OUTPUT_GRACE = 1.0  # seconds to read the rest of the output after the end
 ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR")
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([A-Za-z_][\w.]*)\}|[{}]")
+_VALUES = re.compile(r"(?:\{[A-Za-z_][\w.]*\})+")  # an argument with no text of its own
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -63,13 +65,12 @@ def fill(command: Command, given: Mapping[str, Any]) -> list[str]:
     options_end = False
     for argument in command.command:
         text = _PLACEHOLDER.sub(lambda found: _piece(found, given), argument)
-        is_fixed = argument == _PLACEHOLDER.sub("", argument)
         begins_with_value = _PLACEHOLDER.match(argument) is not None and argument[:2] not in ("{{", "}}")
         if begins_with_value and text.startswith("-") and not options_end:
             raise CannotFill(
                 f"{text[:40]!r} would be read as an option; put '--' right before it in the command, if it may be"
             )
-        options_end = argument == "--" if is_fixed else options_end
+        options_end = argument == "--" or (options_end and _VALUES.fullmatch(argument) is not None)
         filled.append(text)
     return filled
 

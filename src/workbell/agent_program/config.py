@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import stat
 import tomllib
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import msgspec
 
 from workbell.agent_program.commands import Command, check_command
-from workbell.errors import SettingsError
+from workbell.errors import InvalidUrl, SettingsError
+from workbell.remote.address import Address, UrlWords, address_of, check_token
 from workbell.trust import files as trust
 
 FILE = "agent.toml"
 TOKEN_FILE = "agent.token"  # noqa: S105  a name, and no secret
+OF_AGENT = UrlWords(
+    there="server",
+    sign_in="pair the agent with `workbell agent pair`",
+    allow_plain=f"insecure = true in {FILE} (`--insecure` to pair)",
+)
 
 
 class AgentConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -67,7 +71,7 @@ def read_config(file: Path) -> AgentFolder:
 
 
 def checked(config: AgentConfig) -> AgentConfig:
-    check_url(config.url, insecure=config.insecure)
+    server_address(config)
     for name, low, high in (("capacity", 1, 100), ("lease", 5, 3600), ("grace", 0, 86400)):
         value = getattr(config, name)
         if not low <= value <= high:
@@ -77,24 +81,12 @@ def checked(config: AgentConfig) -> AgentConfig:
     return config
 
 
-def check_url(url: str, *, insecure: bool) -> str:
-    """A server's URL. Without TLS the token could be read on the way: only to this machine, or with `insecure`."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
-        raise SettingsError(f"url = {url.split('@')[-1]!r} cannot be used; write https://host, without a password.")
-    if parts.scheme == "http" and not insecure and not _is_loopback(parts.hostname):
-        raise SettingsError(
-            f"url = {url!r} has no TLS, so that the token could be read on the way; use https://, or write "
-            f"insecure = true in {FILE} if the network can be trusted."
-        )
-    return url.rstrip("/")
-
-
-def _is_loopback(host: str) -> bool:
+def server_address(config: AgentConfig) -> Address:
+    """The server. Without TLS the token could be read on the way: only to this machine, or with `insecure`."""
     try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+        return address_of(config.url, insecure=config.insecure, words=OF_AGENT)
+    except InvalidUrl as error:
+        raise SettingsError(f"url: {error}") from None
 
 
 def read_token(file: Path) -> str:
@@ -103,8 +95,10 @@ def read_token(file: Path) -> str:
         mode = stat.S_IMODE(file.stat().st_mode)
         if os.name == "posix" and mode & 0o077:
             raise SettingsError(f"{file}: others can read it (mode {mode:o}); `chmod 600` it, or pair the agent again.")
-        return file.read_text("ascii").strip()
-    except (OSError, UnicodeDecodeError) as error:
+        text = file.read_text("ascii").strip()
+        check_token(text)
+        return text
+    except (OSError, UnicodeDecodeError, InvalidUrl) as error:
         raise SettingsError(
             f"{file}: no token can be read there; pair the agent with `workbell agent pair`."
         ) from error

@@ -7,6 +7,7 @@ offered: a thread would break their promises.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -24,6 +25,7 @@ class Handlers:
     """The jobs of an application that are run here."""
 
     def __init__(self, registry: Registry, size: int) -> None:
+        registry.worker_start.call_once()
         self._registry = registry
         self.names = sorted(job.name for job in registry if job.isolation is None)
         self.left_out = sorted(job.name for job in registry if job.isolation is not None)
@@ -47,9 +49,9 @@ class Handlers:
         work = held.work = Work(held.run, job, valid_until=None)
         work.started_at = held.run.started_at
         held.mark()  # a cancel may have been requested already
-        context = AgentContext(held, self._registry.resources) if job.signature.wants_context else None
+        context = AgentContext(held, self._registry.resources) if job.signature.wants_context or job.hooks else None
         if not job.is_async:
-            plain = self._pool.submit(call_plain, work, context)
+            plain = self._pool.submit(contextvars.Context().run, call_plain, work, context)
             self._plain.add(plain)
             plain.add_done_callback(self._plain.discard)
             return plain

@@ -10,24 +10,16 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import msgspec
-
 from workbell.agent_program.held_run import HeldRun
-from workbell.agent_program.server_connection import ThreadConnection
-from workbell.errors import ServiceUnavailable, WorkbellError
+from workbell.agent_program.server_connection import ServerConnection
+from workbell.errors import WorkbellError
+from workbell.remote.asking import call_of
+from workbell.wire import agents
+from workbell.wire.agents import HeartbeatBody
 
 log = logging.getLogger("workbell.agent_program")
 
 SOON = 1.0  # seconds after which a heartbeat that did not get through is tried again
-
-
-class HeartbeatLease(msgspec.Struct, frozen=True):
-    """A lease in the answer to a heartbeat: whether the agent still holds it, and whether a cancel was requested."""
-
-    id: str
-    token: int
-    held: bool
-    cancel: str | None = None
 
 
 class AgentHeartbeat:
@@ -35,7 +27,7 @@ class AgentHeartbeat:
 
     def __init__(
         self,
-        connection: ThreadConnection,
+        connection: ServerConnection,
         session: str,
         lease: float,
         held_runs: Callable[[], Sequence[HeldRun]],
@@ -60,7 +52,6 @@ class AgentHeartbeat:
         self._ended = True
         self._woken.set()
         self._thread.join(2)
-        self._connection.close()
 
     def expect(self, asked_at: float) -> None:
         """Note runs from a poll that began at `asked_at`. After a long poll their leases would seem expired once the
@@ -81,14 +72,14 @@ class AgentHeartbeat:
         """One heartbeat; whether it got through."""
         held_runs = {held.key: held for held in self._held_runs() if not held.lost}
         asked_at = time.monotonic()
-        body = {
-            "session": self._session,
-            "lease": self._lease,
-            "holding": [{"id": run_id, "token": token} for run_id, token in held_runs],
-            "metrics": _metrics(len(held_runs)),
-        }
+        body = HeartbeatBody(
+            session=self._session,
+            lease=self._lease,
+            holding=[held.lease for held in held_runs.values()],
+            metrics=_metrics(len(held_runs)),
+        )
         try:
-            leases = _read_leases(self._connection.post("/agents/self/heartbeat", body))
+            leases = self._connection.send(call_of(agents.heartbeat, body=body)).runs
         except WorkbellError as error:
             self._note(str(error))
             self._lose_old(held_runs.values())
@@ -123,13 +114,6 @@ class AgentHeartbeat:
         for held in held_runs:
             if time.monotonic() - held.renewed_at >= self._lease and not held.finished:
                 self._ask(held, None)
-
-
-def _read_leases(answer: Any) -> list[HeartbeatLease]:
-    try:
-        return msgspec.convert(answer["runs"], list[HeartbeatLease])
-    except (msgspec.ValidationError, KeyError, TypeError) as error:
-        raise ServiceUnavailable(f"The answer to a heartbeat cannot be read: {error}.") from error
 
 
 def _metrics(running: int) -> dict[str, Any]:

@@ -5,74 +5,25 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from workbell.engine.work import Work
 from workbell.model.log_line import LogLine
-from workbell.model.request import encoded
-from workbell.model.run import Lane, Options, Run, Status
-from workbell.model.users import UserId, user_number, user_text
+from workbell.model.run import Run
 from workbell.stores.port import Held
+from workbell.wire.agents import AgentLogLine, HeldLease, ProgressBody
 
 LINES = 200  # log lines in one request
-
-
-class Handed(msgspec.Struct, frozen=True):
-    """A run as the server hands it out."""
-
-    id: str
-    token: int
-    job: str
-    attempt: int
-    tenant: str
-    scheduled_for: datetime
-    created_at: datetime
-    input: dict[str, Any] = {}
-    timeout: float | None = None
-    cancel: str | None = None
-    queue: str = "default"
-    target: str | None = None
-    priority: int = 0
-    tag: str | None = None
-    user_id: UserId = 0
-    schedule: str | None = None
-    event: str | None = None
-    handler: str | None = None  # the job whose code or command it is; none: `job`, by an older server
-
-
-def run_of(handed: Handed, worker: str, now: datetime) -> Run:
-    """The run as handlers get it."""
-    options = Options(timeout=handed.timeout, user=user_text(handed.user_id))
-    return Run(
-        handed.id,
-        Lane(handed.tenant, handed.queue, handed.job, handed.target),
-        Status.RUNNING,
-        -handed.priority,
-        handed.scheduled_for,
-        handed.created_at,
-        now,
-        attempt=handed.attempt,
-        token=handed.token,
-        worker=worker,
-        started_at=now,
-        input_text=msgspec.json.encode(handed.input).decode(),
-        options_text=encoded(options),
-        tag=handed.tag,
-        user_number=user_number(handed.user_id),
-        schedule=handed.schedule,
-        event=handed.event,
-    )
 
 
 class HeldRun:
     """State of a held run. The program requests its stop, the handler reports; from any thread."""
 
-    def __init__(self, run: Run, renewed_at: float, handler: str | None = None) -> None:
+    def __init__(self, run: Run, handler: str, renewed_at: float) -> None:
         self.run = run
-        self._handler = handler
+        self.handler = handler  # the job whose code or command it is
         self.work: Work | None = None  # for a handler
         self.stop = asyncio.Event()  # for a command
         self.renewed_at = renewed_at  # by the monotonic clock, from before the server was asked
@@ -85,16 +36,15 @@ class HeldRun:
         self.sending = asyncio.Lock()  # held while reports are being sent: the result must not overtake them
         self._lock = threading.Lock()
         self._progress: dict[str, Any] | None = None
-        self._lines: list[dict[str, Any]] = []
-
-    @property
-    def handler(self) -> str:
-        """The job whose code or command it is."""
-        return self._handler or self.run.job
+        self._lines: list[AgentLogLine] = []
 
     @property
     def key(self) -> tuple[str, int]:
         return self.run.id, self.run.token
+
+    @property
+    def lease(self) -> HeldLease:
+        return HeldLease(id=self.run.id, token=self.run.token)
 
     @property
     def stopping(self) -> bool:
@@ -116,20 +66,22 @@ class HeldRun:
         return not self.lost
 
     def add_log_line(self, _token: int, line: LogLine) -> None:
-        entry = {"message": line.message, "level": line.level, "line": line.line, "at": line.at.isoformat()}
+        entry = AgentLogLine(message=line.message, level=line.level, line=line.line, at=line.at)
         with self._lock:
             self._lines.append(entry)
         self.on_report()
 
-    def unsent(self) -> dict[str, Any] | None:
+    def unsent(self, session: str) -> ProgressBody | None:
         """Take the unsent reports; `put_back` returns those that could not be sent."""
         with self._lock:
             progress, self._progress = self._progress, None
             lines, self._lines = self._lines[:LINES], self._lines[LINES:]
-        return {**(progress or {}), "logs": lines} if progress or lines else None
+        if not progress and not lines:
+            return None
+        return ProgressBody(token=self.run.token, session=session, logs=lines, **(progress or {}))
 
-    def put_back(self, unsent: dict[str, Any]) -> None:
+    def put_back(self, unsent: ProgressBody) -> None:
         with self._lock:
-            self._lines = [*unsent["logs"], *self._lines]
-            if self._progress is None and "done" in unsent:
-                self._progress = {name: unsent[name] for name in ("done", "total", "message")}
+            self._lines = [*unsent.logs, *self._lines]
+            if self._progress is None and unsent.done is not None:
+                self._progress = {name: getattr(unsent, name) for name in ("done", "total", "message")}

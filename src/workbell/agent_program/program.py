@@ -17,27 +17,29 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import msgspec
-
 from workbell.agent_program.backoff import FIRST, Backoff, Outage
 from workbell.agent_program.commands import Command, run_command
 from workbell.agent_program.handlers import Handlers
 from workbell.agent_program.heartbeat import AgentHeartbeat
-from workbell.agent_program.held_run import Handed, HeldRun, run_of
-from workbell.agent_program.report import report_of
-from workbell.agent_program.server_connection import Refused, ServerConnection, ThreadConnection
+from workbell.agent_program.held_run import HeldRun
+from workbell.agent_program.refusals import Refused
+from workbell.agent_program.report import result_of
+from workbell.agent_program.server_connection import ServerConnection
 from workbell.errors import (
     AgentNotFound,
     Forbidden,
     LeaseLost,
     RunNotFound,
-    ServiceUnavailable,
     Unauthorized,
     WorkbellError,
 )
 from workbell.logs.facts import run_facts
+from workbell.model.agent import CAPACITY, Ending
 from workbell.model.outcome import HANDED_BACK, EndedOutcome, Failed, Outcome, Raised
 from workbell.model.payload import clean_text
+from workbell.remote.asking import call_of
+from workbell.wire import agents
+from workbell.wire.agents import HandedRun, PollBody
 
 log = logging.getLogger("workbell.agent_program")
 
@@ -55,7 +57,6 @@ class Program:
     def __init__(
         self,
         connection: ServerConnection,
-        thread_connection: ThreadConnection,
         *,
         handlers: Handlers | None = None,
         commands: Mapping[str, Command] | None = None,
@@ -87,7 +88,7 @@ class Program:
         self._give_up_at: float | None = None  # when the last posts must be done
         self._back = asyncio.Event()  # replaced each time the server can be reached again
         self._heartbeat = AgentHeartbeat(
-            thread_connection,
+            connection,
             self.session,
             lease,
             lambda: list(self._held_runs.values()),
@@ -118,7 +119,7 @@ class Program:
             self._heartbeat.stop()
             if self._handlers is not None:
                 self._handlers.close()
-            await self._connection.close()
+            await self._connection.aclose()
 
     async def _poll_on(self) -> None:
         outage = self._outage("no poll got through")
@@ -142,20 +143,16 @@ class Program:
             if handed:
                 self._heartbeat.expect(asked_at)
 
-    async def _poll(self, capacity: int, jobs: list[str], wait: float) -> list[Handed]:
-        body = {
-            "wait": wait,
-            "jobs": jobs,
-            "capacity": capacity,
-            "session": self.session,
-            "lease": self._lease,
-            "holding": [{"id": run_id, "token": token} for run_id, token in self._held_runs],
-        }
-        answer = await self._connection.post("/agents/self/poll", body, wait=wait)
-        try:
-            return msgspec.convert(answer["runs"], list[Handed])
-        except (msgspec.ValidationError, KeyError, TypeError) as error:
-            raise ServiceUnavailable(f"The answer to a poll cannot be read: {error}.") from error
+    async def _poll(self, capacity: int, jobs: list[str], wait: float) -> list[HandedRun]:
+        body = PollBody(
+            wait=wait,
+            jobs=jobs,
+            capacity=capacity,
+            session=self.session,
+            lease=self._lease,
+            holding=[held.lease for held in self._held_runs.values()],
+        )
+        return (await self._connection.asend(call_of(agents.poll, body=body, patience=wait))).runs
 
     def _outage(self, what: str) -> Outage:
         return Outage(log, what, Backoff(self._random, self._first_wait))
@@ -189,14 +186,14 @@ class Program:
 
     # Work
 
-    def _begin(self, handed: Handed, asked_at: float) -> None:
-        run = run_of(handed, f"session {self.session}", datetime.now(UTC))
+    def _begin(self, handed: HandedRun, asked_at: float) -> None:
+        run = handed.value(f"session {self.session}", datetime.now(UTC))
         if (run.id, run.token) in self._held_runs:
             return  # the answer came late: it is being worked on
         for held in self._held_runs.values():
             if held.run.id == run.id:
                 self._ask_here(held, None)  # under an older lease
-        held = self._held_runs[run.id, run.token] = HeldRun(run, asked_at, handed.handler)
+        held = self._held_runs[run.id, run.token] = HeldRun(run, handed.handler, asked_at)
         held.on_report = self._on_report
         if handed.cancel is not None:
             held.mark(cancel=handed.cancel)
@@ -294,12 +291,12 @@ class Program:
 
     async def _settle(self, held: HeldRun, outcome: Outcome) -> None:
         """Send the result of a run until the server takes it, or the lease is lost."""
-        body = {**report_of(outcome), "token": held.run.token, "session": self.session}
+        body = result_of(outcome, held.run.token, self.session)
         outage = self._outage(f"run {held.run.id}: its result was not taken")
         while not held.lost:
             try:
                 await self._send_reports(held)
-                _check_taken(await self._connection.post(f"/agents/self/runs/{held.run.id}/result", body))
+                await self._connection.asend(call_of(agents.result, held.run.id, body=body))
                 held.settled = True
                 outage.over()
                 return
@@ -310,12 +307,11 @@ class Program:
                 log.error("run %s: its result cannot be sent: %s", held.run.id, error)
                 return
             except Refused as error:
-                if body["status"] == "failed" and body.get("reason") == "result":
+                if body.status is Ending.FAILED and body.reason == "result":
                     log.error("run %s: its result cannot be sent: %s", held.run.id, error)
                     return
                 words = clean_text(f"The server refused its result: {error}", 2000)
-                failed = report_of(Failed(words, "result", final=True))
-                body = {**failed, "token": held.run.token, "session": self.session}
+                body = result_of(Failed(words, "result", final=True), held.run.token, self.session)
             except WorkbellError as error:
                 pause = outage.failed(error)
                 if self._give_up_at is not None and time.monotonic() + pause > self._give_up_at:
@@ -325,10 +321,9 @@ class Program:
     async def _send_reports(self, held: HeldRun) -> None:
         """Send progress and log lines; refused ones are dropped, the result is what counts."""
         async with held.sending:
-            while (unsent := held.unsent()) is not None:
-                body = {**unsent, "token": held.run.token, "session": self.session}
+            while (unsent := held.unsent(self.session)) is not None:
                 try:
-                    _check_taken(await self._connection.post(f"/agents/self/runs/{held.run.id}/progress", body))
+                    await self._connection.asend(call_of(agents.progress, held.run.id, body=unsent))
                 except Refused as error:
                     log.warning("run %s: its progress was refused: %s", held.run.id, error)
                 except WorkbellError:
@@ -379,13 +374,6 @@ class Program:
     async def _hand_back_strays(self) -> None:
         with contextlib.suppress(WorkbellError, TimeoutError):
             async with asyncio.timeout(LAST):
-                body = {"status": "released", "session": self.session}
-                for one in await self._poll(100, [], 0):
-                    path = f"/agents/self/runs/{one.id}/result"
-                    await self._connection.post(path, {**body, "token": one.token})
-
-
-def _check_taken(answer: Any) -> None:
-    """Raise unless the server confirms the report."""
-    if not isinstance(answer, dict) or not isinstance(answer.get("taken"), bool):
-        raise ServiceUnavailable("The answer to a report cannot be read; is this a Workbell?")
+                for one in await self._poll(CAPACITY, [], 0):
+                    body = result_of(HANDED_BACK, one.token, self.session)
+                    await self._connection.asend(call_of(agents.result, one.id, body=body))

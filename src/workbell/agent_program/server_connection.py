@@ -1,114 +1,67 @@
 """HTTP connection to the server: each request once, with a deadline; gives an answer or raises one of our errors.
 
 A refusal is believed only as a problem document of Workbell's own. Whatever else answers, with whatever status, is
-a proxy in between, and the request is to be sent again later.
+a proxy in between, and the request is to be sent again later: the caller's backoff says when.
 """
 
 from __future__ import annotations
 
 import ssl
-from typing import Any
+from typing import TypeVar
 
-import httpx2
-import msgspec
+from workbell.agent_program.refusals import refusal_class
+from workbell.errors import ServiceUnavailable
+from workbell.remote.address import Address
+from workbell.remote.call import RemoteCall, Reply, sending
+from workbell.remote.pool import Broken, Pool, Transport
+from workbell.remote.problems import read
 
-from workbell.errors import (
-    AgentExists,
-    AgentNotFound,
-    Forbidden,
-    LeaseLost,
-    RunNotFound,
-    ServiceUnavailable,
-    TooMany,
-    Unauthorized,
-    WorkbellError,
-)
-from workbell.remote.problems import problem_of
+T = TypeVar("T")
 
-PREFIX = "/api/v1"
 DEADLINE = 15.0  # seconds for an answer, beyond what a long poll waits
-CONNECT = 10.0
-LARGEST = 64 * 1024 * 1024
-
-
-class Refused(WorkbellError):
-    """The server refuses the request for good: sending it again cannot help."""
-
-
-REFUSALS: dict[str, type[WorkbellError]] = {
-    kind.__name__: kind
-    for kind in (Unauthorized, Forbidden, AgentNotFound, AgentExists, RunNotFound, LeaseLost, TooMany)
-} | dict.fromkeys(("InvalidRequest", "InvalidOption", "InvalidPayload", "TooLarge"), Refused)
-"""Errors by the problem's name. Others, such as those of a newer server, are not final: try again later."""
-
-
-def tls(ca_file: str | None) -> ssl.SSLContext:
-    """Certificates are always checked; an authority of one's own may be added."""
-    context = ssl.create_default_context()
-    if ca_file is not None:
-        context.load_verify_locations(ca_file)
-    return context
-
-
-def headers(token: str, version: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {token}", "User-Agent": f"workbell-agent/{version}"}
-
-
-def timeout(wait: float = 0.0) -> httpx2.Timeout:
-    return httpx2.Timeout(DEADLINE + wait, connect=CONNECT)
-
-
-def read(response: httpx2.Response) -> Any:
-    """The answer as plain values; raises the error that it is otherwise."""
-    url, status = response.request.url, response.status_code
-    if 200 <= status < 300:
-        try:
-            return msgspec.json.decode(response.content)
-        except msgspec.DecodeError as error:
-            raise ServiceUnavailable(f"{url}: the answer is no JSON; is this a Workbell?") from error
-    content_type = response.headers.get("content-type", "")
-    problem = problem_of(content_type, response.content)
-    if problem is None:
-        raise ServiceUnavailable(
-            f"{url}: status {status} came with {content_type[:60] or 'nothing'}, which is no answer of Workbell; "
-            "check what stands in between."
-        )
-    raise REFUSALS.get(problem.name, ServiceUnavailable)(problem.detail[:500] or f"{url} answered {status}.")
+CONNECT = 10.0  # seconds for a connection
 
 
 class ServerConnection:
-    """Requests from the agent's event loop."""
+    """Requests from the agent's event loop (`asend`), and from other threads (`send`), which no handler delays."""
 
-    def __init__(self, client: httpx2.AsyncClient) -> None:
-        self._client = client
+    def __init__(
+        self,
+        address: Address,
+        token: str | None,
+        *,
+        tls: ssl.SSLContext | None = None,
+        transport: Transport | None = None,
+    ) -> None:
+        self.address = address
+        self._pool = Pool(
+            address, token, connect=CONNECT, read=DEADLINE, tls=tls, transport=transport, program="workbell-agent"
+        )
 
-    async def post(self, path: str, body: dict[str, Any], *, wait: float = 0.0) -> Any:
+    def send(self, call: RemoteCall[T]) -> T:
         try:
-            response = await self._client.post(f"{PREFIX}{path}", json=body, timeout=timeout(wait))
-        except (httpx2.HTTPError, OSError) as error:
-            raise ServiceUnavailable(_unreached(error)) from error
-        return read(response)
+            reply = self._pool.exchange(sending(call, self.address.base))
+        except Broken as error:
+            raise self._unreached(error) from None
+        return self._answer(call, reply)
 
-    async def close(self) -> None:
-        await self._client.aclose()
-
-
-class ThreadConnection:
-    """Requests from a separate thread: heartbeats, which no handler must delay."""
-
-    def __init__(self, client: httpx2.Client) -> None:
-        self._client = client
-
-    def post(self, path: str, body: dict[str, Any]) -> Any:
+    async def asend(self, call: RemoteCall[T]) -> T:
         try:
-            response = self._client.post(f"{PREFIX}{path}", json=body, timeout=timeout())
-        except (httpx2.HTTPError, OSError) as error:
-            raise ServiceUnavailable(_unreached(error)) from error
-        return read(response)
+            reply = await self._pool.aexchange(sending(call, self.address.base))
+        except Broken as error:
+            raise self._unreached(error) from None
+        return self._answer(call, reply)
 
     def close(self) -> None:
-        self._client.close()
+        """Close the connections of threads; those of an event loop can be closed only there: see `aclose`."""
+        self._pool.close()
 
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._pool.aclose()
 
-def _unreached(error: Exception) -> str:
-    return f"The server could not be reached: {error or type(error).__name__}."
+    def _answer(self, call: RemoteCall[T], reply: Reply) -> T:
+        return read(call, reply, self.address.shown, refusal_class)
+
+    def _unreached(self, error: Broken) -> ServiceUnavailable:
+        return ServiceUnavailable(f"{self.address.shown} could not be reached: {error}.")

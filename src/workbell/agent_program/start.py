@@ -8,26 +8,18 @@ import logging
 import os
 import platform
 import signal
-import ssl
-from typing import Any
 
-import httpx2
-
-from workbell.agent_program.config import AgentConfig, AgentFolder, check_url, read_token
+from workbell.agent_program.config import AgentFolder, read_token, server_address
 from workbell.agent_program.handlers import Handlers
 from workbell.agent_program.program import Program
-from workbell.agent_program.server_connection import (
-    PREFIX,
-    ServerConnection,
-    ThreadConnection,
-    headers,
-    read,
-    timeout,
-    tls,
-)
-from workbell.errors import ServiceUnavailable, SettingsError
+from workbell.agent_program.server_connection import ServerConnection
+from workbell.errors import SettingsError
 from workbell.handlers.registry import Registry
+from workbell.remote.asking import call_of
+from workbell.remote.pool import trusting
 from workbell.version import __version__
+from workbell.wire import agents
+from workbell.wire.agents import PairBody
 
 log = logging.getLogger("workbell.agent_program")
 
@@ -42,7 +34,6 @@ def run_agent(agent_folder: AgentFolder, registry: Registry | None) -> None:
 
 
 async def _run(agent_folder: AgentFolder, handlers: Handlers | None) -> None:
-    config = agent_folder.config
     if handlers is not None and handlers.left_out:
         names = ", ".join(handlers.left_out)
         log.warning("not run here, because they need a process of their own: %s", names)
@@ -55,23 +46,15 @@ async def _run(agent_folder: AgentFolder, handlers: Handlers | None) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         with contextlib.suppress(NotImplementedError, RuntimeError):
             loop.add_signal_handler(number, program.stop)
-    log.info("working for %s: %s", config.url, ", ".join(program.jobs))
+    log.info("working for %s: %s", server_address(agent_folder.config).shown, ", ".join(program.jobs))
     await program.run()
     log.info("stopped")
 
 
 def _program(agent_folder: AgentFolder, handlers: Handlers | None) -> Program:
     config = agent_folder.config
-    token = read_token(agent_folder.token_file)
-    context = _context(agent_folder)
-    base = check_url(config.url, insecure=config.insecure)
-    connection = ServerConnection(
-        httpx2.AsyncClient(base_url=base, headers=headers(token, __version__), verify=context)
-    )
-    own = ThreadConnection(httpx2.Client(base_url=base, headers=headers(token, __version__), verify=context))
     return Program(
-        connection,
-        own,
+        _connection(agent_folder, read_token(agent_folder.token_file)),
         handlers=handlers,
         commands=config.commands,
         folder=agent_folder.folder,
@@ -81,23 +64,20 @@ def _program(agent_folder: AgentFolder, handlers: Handlers | None) -> Program:
     )
 
 
-def _context(agent_folder: AgentFolder) -> ssl.SSLContext:
+def _connection(agent_folder: AgentFolder, token: str | None) -> ServerConnection:
     ca_file = agent_folder.config.ca_file
     try:
-        return tls(None if ca_file is None else str(agent_folder.folder / ca_file))
+        tls = None if ca_file is None else trusting(str(agent_folder.folder / ca_file))
     except OSError as error:
         raise SettingsError(f"ca_file = {ca_file!r} cannot be read: {error}.") from error
+    return ServerConnection(server_address(agent_folder.config), token, tls=tls)
 
 
-def pair(config: AgentConfig, agent_folder: AgentFolder, text: str) -> tuple[str, str]:
+def pair(agent_folder: AgentFolder, text: str) -> tuple[str, str]:
     """Exchange a pairing token at the server; the agent's name, and its own token."""
-    base = check_url(config.url, insecure=config.insecure)
-    body: dict[str, Any] = {"token": text, "host": platform.node(), "version": __version__}
-    body |= {"name": config.name} if config.name is not None else {}
-    body |= {"labels": list(config.labels)} if config.labels else {}
-    with httpx2.Client(base_url=base, verify=_context(agent_folder)) as client:
-        try:
-            answer = read(client.post(f"{PREFIX}/agents/pair", json=body, timeout=timeout()))
-        except (httpx2.HTTPError, OSError) as error:
-            raise ServiceUnavailable(f"{base} could not be reached: {error}.") from error
-    return answer["agent"]["name"], answer["token"]
+    config = agent_folder.config
+    labels = [*config.labels] or None
+    body = PairBody(token=text, name=config.name, labels=labels, host=platform.node(), version=__version__)
+    with contextlib.closing(_connection(agent_folder, None)) as connection:
+        paired = connection.send(call_of(agents.pair, body=body))
+    return paired.agent.name, paired.token

@@ -6,27 +6,17 @@ import math
 from collections.abc import Sequence
 from datetime import datetime
 
-import msgspec
-
 from workbell.errors import InvalidOption
 from workbell.handlers.run_logger import LETTERS, LEVEL_LETTERS, LINES
+from workbell.model.agent import MOST_LINES
 from workbell.model.clock import aware
 from workbell.model.log_line import LogLine
 from workbell.model.payload import clean_text, encode
 from workbell.model.run import Run
 from workbell.stores.port import Store
+from workbell.wire.agents import AgentLogLine
 
-MESSAGE = 1000
-MOST = 1000  # lines in one post
-
-
-class AgentLogLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A log line. If the agent numbers its lines, from 0, one that arrives twice is stored once."""
-
-    message: str
-    level: str = "INFO"
-    line: int | None = None
-    at: datetime | None = None
+MESSAGE = 1000  # characters
 
 
 def progress_text(done: float | None, total: float | None, message: str | None) -> str | None:
@@ -49,8 +39,8 @@ def _amount(name: str, value: float) -> float:
 
 def log_lines(store: Store, run: Run, lines: Sequence[AgentLogLine], now: datetime) -> list[LogLine]:
     """Log lines to store; an agent's times are clamped to the span of the attempt."""
-    if len(lines) > MOST:
-        raise InvalidOption(f"logs: {len(lines):,} lines are too many for one post; send {MOST:,} at the most.")
+    if len(lines) > MOST_LINES:
+        raise InvalidOption(f"logs: {len(lines):,} lines are too many for one post; send {MOST_LINES:,} at the most.")
     following = 0
     if any(line.line is None for line in lines):
         known = store.logs.list(run.id, after=(run.attempt, -1), limit=LINES + 1)

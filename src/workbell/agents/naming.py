@@ -6,12 +6,10 @@ import re
 from collections.abc import Iterable
 
 from workbell.errors import InvalidOption
-from workbell.model.agent import HOLDER, LABEL
+from workbell.model.agent import HOLDER, LABEL, MOST_LABELS, SESSION_LIMIT
 from workbell.model.ids import is_id
 from workbell.model.job import name as check_name
 
-MOST_LABELS = 50
-SESSION_LIMIT = 64
 RESERVED = frozenset({"pair", "pairings", "self"})  # paths of the API beside those of agents
 _SESSION = re.compile(r"[A-Za-z0-9._:-]+\Z")
 

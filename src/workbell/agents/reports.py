@@ -6,51 +6,24 @@ A report must always be bookable: what cannot be stored is cut, left out, or rep
 from __future__ import annotations
 
 from datetime import timedelta
-from enum import StrEnum
-from typing import Any
-
-import msgspec
+from typing import Any, assert_never
 
 from workbell.errors import InvalidOption, WorkbellError
+from workbell.model.agent import Ending
 from workbell.model.clock import seconds
 from workbell.model.outcome import HANDED_BACK, EndedOutcome, Failed, Later, Outcome, Returned
 from workbell.model.payload import clean_text, encode_result
 from workbell.model.run import Run
+from workbell.wire.agents import AttemptReport
 
 LATER = 60.0  # seconds until a snoozed run comes again, if the agent does not say
 REASON_LIMIT = 500
 KINDS = 50
 
 
-class Ending(StrEnum):
-    """Statuses of an agent's finished attempt."""
-
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    CANCELED = "canceled"
-    SNOOZED = "snoozed"
-    RELEASED = "released"
-
-
-class AttemptReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Report of an agent on how an attempt ended."""
-
-    status: str
-    result: Any = None
-    error: str | None = None
-    reason: str | None = None
-    kinds: tuple[str, ...] = ()  # names of the error's classes, for the retry policy
-    retry_after: float | None = None  # seconds; no sooner
-    final: bool = False  # another try could not help
-
-
 def outcome_of(report: AttemptReport, run: Run) -> Outcome:
     """A report as the outcome of a handler."""
-    try:
-        ending = Ending(report.status)
-    except ValueError:
-        raise InvalidOption(f"status: {report.status!r} is none of {', '.join(Ending)}.") from None
-    match ending:
+    match report.status:
         case Ending.SUCCEEDED:
             return _returned(report)
         case Ending.FAILED:
@@ -69,6 +42,8 @@ def outcome_of(report: AttemptReport, run: Run) -> Outcome:
             return Later(timedelta(seconds=_wait(report, LATER)), _reason(report))
         case Ending.RELEASED:
             return HANDED_BACK
+        case _:
+            assert_never(report.status)
 
 
 def _returned(report: AttemptReport) -> Outcome:

@@ -17,27 +17,24 @@ import msgspec
 
 from workbell.agents.claiming import AgentJobs, claim_for, take_for
 from workbell.agents.lease_standing import Standing, standing
-from workbell.agents.log_lines import AgentLogLine, log_lines, progress_text
+from workbell.agents.log_lines import log_lines, progress_text
 from workbell.agents.naming import prefix_of, worker_name
-from workbell.agents.reports import AttemptReport, outcome_of
+from workbell.agents.reports import outcome_of
 from workbell.errors import AgentNotFound, InvalidOption, LeaseLost, RunNotFound, StoreError
-from workbell.model.agent import LONGEST_LEASE, Agent
+from workbell.model.agent import CAPACITY, LONGEST_LEASE, MOST_HELD, MOST_JOBS, SHORTEST_LEASE, Agent
 from workbell.model.clock import span
 from workbell.model.ids import is_id
 from workbell.model.outcome import Outcome, decide
 from workbell.model.payload import clean_text, encode
 from workbell.model.run import Run, Status
 from workbell.runs.runtime import Runtime
-from workbell.stores.port import Held
+from workbell.stores.port import Held, Renewed
+from workbell.wire.agents import AgentLogLine, AttemptReport, LeaseShown
 
 log = logging.getLogger("workbell.agents")
 
 LEASE = timedelta(seconds=30)
-SHORTEST, LONGEST = timedelta(seconds=5), LONGEST_LEASE
-CAPACITY = 100
-MOST_HELD = 1000
-MOST_JOBS = 1000
-METRICS = 8 * 1024
+METRICS = 8 * 1024  # bytes
 SEEN = timedelta(seconds=5)  # `seen_at` of an agent is written at most this often
 TRIES = 20
 
@@ -46,9 +43,9 @@ class HandedOut(NamedTuple):
     """A run handed to an agent, with its timeout; and the cancel reason, if a cancel was requested already."""
 
     run: Run
+    handler: str  # the job whose code runs: its own, or that of a definition
     timeout: float | None = None
     cancel: str | None = None
-    handler: str | None = None  # the job whose code runs: its own, or that of a definition
 
 
 class TakeAnswer(NamedTuple):
@@ -56,15 +53,6 @@ class TakeAnswer(NamedTuple):
 
     handed: HandedOut | None
     status: Status
-
-
-class RenewedLease(NamedTuple):
-    """A lease after a heartbeat: until when it is valid, None if it is lost; and the cancel reason, if requested."""
-
-    run_id: str
-    token: int
-    lease_until: datetime | None
-    cancel: str | None = None
 
 
 class Working:
@@ -124,7 +112,7 @@ class Working:
         self._publish_starts(new)
         if len(new) == 1 and new[0].suspect and not again and not holding:
             self._runtime.store.runs.mark_alone(Held(new[0].id, new[0].token))  # then its next loss is held against it
-        return again + [HandedOut(run, known.timeout(run), handler=known.of(run.job).handler) for run in new]
+        return again + [_handed(run, known) for run in new]
 
     def take(
         self, agent: Agent, run_id: str, session: str | None = None, *, lease: float | timedelta | None = None
@@ -147,7 +135,7 @@ class Working:
         self._publish_starts([taken])
         if taken.suspect and [one.id for one in self._runtime.store.runs.held_by(worker)] == [run_id]:
             self._runtime.store.runs.mark_alone(Held(run_id, taken.token))
-        return TakeAnswer(HandedOut(taken, known.timeout(taken), handler=known.of(taken.job).handler), taken.status)
+        return TakeAnswer(_handed(taken, known), taken.status)
 
     def _again(self, worker: str, lease: timedelta, holding: Sequence[Held], known: AgentJobs) -> list[HandedOut]:
         store = self._runtime.store
@@ -162,12 +150,7 @@ class Working:
         held = [Held(run.id, run.token) for run in runs]
         good = store.runs.renew(held, now=now, lease_until=now + lease)
         return [
-            HandedOut(
-                msgspec.structs.replace(own[one.run_id], lease_until=now + lease),
-                known.timeout(own[one.run_id]),
-                one.cancel_reason,
-                known.of(own[one.run_id].job).handler,
-            )
+            _handed(msgspec.structs.replace(own[one.run_id], lease_until=now + lease), known, one.cancel_reason)
             for one in good
         ]
 
@@ -190,7 +173,7 @@ class Working:
         holding: Sequence[Held] = (),
         lease: float | timedelta | None = None,
         metrics: dict[str, Any] | None = None,
-    ) -> list[RenewedLease]:
+    ) -> list[LeaseShown]:
         """Renew the leases of these runs; for each, whether the session still holds it."""
         worker, wait = worker_name(agent.id, session), self._span(lease)
         if len(holding) > MOST_HELD:
@@ -205,12 +188,7 @@ class Working:
             (one.run_id, one.token): one
             for one in (store.runs.renew(own, now=now, lease_until=now + wait) if own else [])
         }
-        return [
-            RenewedLease(held.run_id, held.token, now + wait, good[key].cancel_reason)
-            if (key := (held.run_id, held.token)) in good
-            else RenewedLease(held.run_id, held.token, None)
-            for held in holding
-        ]
+        return [_lease(held, good.get((held.run_id, held.token)), now + wait) for held in holding]
 
     def progress(
         self,
@@ -296,13 +274,23 @@ class Working:
         if lease is None:
             return self._lease
         wait = span("lease", lease)
-        if not SHORTEST <= wait <= LONGEST:
+        if not SHORTEST_LEASE <= wait <= LONGEST_LEASE:
             raise InvalidOption(f"lease: {wait.total_seconds():g} s is not from 5 s to 1 h.")
         return wait
 
 
+def _handed(run: Run, known: AgentJobs, cancel: str | None = None) -> HandedOut:
+    return HandedOut(run, known.of(run.job).handler, known.timeout(run), cancel)
+
+
 def _is_worker(run: Run, agent: Agent) -> bool:
     return run.worker is not None and run.worker.startswith(prefix_of(agent.id))
+
+
+def _lease(held: Held, renewed: Renewed | None, until: datetime) -> LeaseShown:
+    if renewed is None:
+        return LeaseShown(id=held.run_id, token=held.token, held=False, lease_until=None, cancel=None)
+    return LeaseShown(id=held.run_id, token=held.token, held=True, lease_until=until, cancel=renewed.cancel_reason)
 
 
 def _lost(run_id: str) -> LeaseLost:

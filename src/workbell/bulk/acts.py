@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from workbell.bulk.bulk_request import Action
 from workbell.errors import StoreError, WorkbellError
+from workbell.model.bulk_action import Action
 from workbell.model.job import CLEAN
 from workbell.model.request import Request, again
 from workbell.model.run import PENDING, Run, Status

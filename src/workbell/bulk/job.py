@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from workbell.bulk.acts import Acted, act, not_retried
-from workbell.bulk.bulk_request import BULK_QUEUE, Action, as_options, narrowed, read_action
+from workbell.bulk.bulk_request import BULK_QUEUE, as_options, meant, read_action
 from workbell.bulk.tally import OLDEST, BulkTally, tally_from
 from workbell.handlers.context import Context
 from workbell.handlers.job_function import JobFunction
+from workbell.model.bulk_action import Action
 from workbell.model.job import BUILT_IN, BULK
 from workbell.model.retry import Retry
 from workbell.runs.filters import read_filter
@@ -44,7 +45,7 @@ def bulk_job(runtime: Runtime) -> JobFunction[Any, Any]:
 
 
 def _walk(runtime: Runtime, ctx: Context, action: Action, words: dict[str, Any], dry_run: bool) -> dict[str, Any]:
-    wanted = narrowed(action, read_filter(runtime, as_options(words)))
+    wanted = read_filter(runtime, meant(action, as_options(words)))
     tally = tally_from(ctx.run.progress, ctx.run.id)
     total = _total(ctx, runtime, wanted)
     while True:

@@ -7,7 +7,8 @@ import os
 import socket
 from typing import Any
 
-from workbell.client.local import LocalClient
+from workbell.app import Workbell
+from workbell.cli.bell import AnyClient
 from workbell.model.audit import Actor, ActorKind
 
 
@@ -20,6 +21,12 @@ def operator() -> Actor:
     return Actor(kind=ActorKind.CLI, name=f"{user}@{socket.gethostname()}")
 
 
-def note(bell: LocalClient, action: str, subject: str = "", *, tenant: str | None = None, detail: Any = None) -> None:
-    """Write an action to the audit log."""
-    bell.audit.add(action, subject, actor=operator(), detail=detail, tenant=tenant)
+def note(bell: AnyClient, action: str, subject: str = "", *, tenant: str | None = None, detail: Any = None) -> None:
+    """Write an action to the audit log. A service does that by itself, with the token as actor."""
+    if isinstance(bell, Workbell):
+        bell.audit.add(action, subject, actor=operator(), detail=detail, tenant=tenant)
+
+
+def created_by(bell: AnyClient) -> dict[str, Any]:
+    """The option `created_by` of verbs that make something; a service goes by the token."""
+    return {"created_by": str(operator())} if isinstance(bell, Workbell) else {}

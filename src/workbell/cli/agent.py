@@ -103,7 +103,7 @@ def pair(
     config = checked(AgentConfig(**given) if known is None else msgspec.structs.replace(known.config, **given))
     agent_folder = AgentFolder(config, path.resolve().parent)
     text = (token or _asked_for()).strip()
-    called, own = start.pair(config, agent_folder, text)
+    called, own = start.pair(agent_folder, text)
     write_token(agent_folder.token_file, own)
     if known is None:
         path.write_text(_first_config(config, called), "utf-8")

@@ -33,6 +33,7 @@ from workbell.job_files.modules import is_for_jobs
 MARK = "_WORKBELL_RELOADED"  # in the environment of a process that has executed itself again
 ANNOUNCE = 5.0  # seconds for the announcement to be printed
 STARTING = 0.05  # seconds between two tries to stop an engine that is only starting
+STOPPED = 0.2  # seconds until a signal is seen that came just before a wait began: it would not interrupt that
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -147,7 +148,8 @@ class AppReload:
         )
         watch.start()
         lines.announce(BROKEN, f"{error} Nothing runs until you save it again.")
-        saved.wait()
+        while not saved.wait(STOPPED):
+            pass
         watch.close()
         lines.close()
         self.execute()

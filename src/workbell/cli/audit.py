@@ -9,37 +9,37 @@ import click
 import msgspec
 
 from workbell.access.audit import PAGE
-from workbell.access.describe import describe_entry
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import now_of, opened_client, say_empty
 from workbell.cli.output import echo, make_console, one_line, print_json
-from workbell.cli.project import json_option, limit_option, open_project, say_empty, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, limit_option, open_project, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.tokens.every import every_tenant_option, whose
 from workbell.cli.words import local
 from workbell.model.access import EVERY_TENANT
 from workbell.model.audit import AuditEntry
+from workbell.wire.audit import AuditShown
 
 
 @click.command(help="List what operators did, newest first.")
 @limit_option(PAGE)
 @click.option("--before", metavar="ID", help="Only older ones: the id of the last entry of the page before.")
 @every_tenant_option("Those of all tenants.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def audit(
     limit: int, before: str | None, every_tenant: bool, url: str | None, tenant: str | None, as_json: bool
 ) -> None:
     own, of_all = whose(tenant, every_tenant)
-    with opened_store(open_project(url=url, tenant=own), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=own), create=False) as bell:
         found = bell.audit.list(before=before, limit=limit, tenant=EVERY_TENANT if of_all else None)
-        now = bell.store.clock.now()
+        now = now_of(bell)
     if as_json:
-        print_json([describe_entry(entry) for entry in found])
+        print_json([AuditShown.of(entry) for entry in found])
     elif not found and before:
         echo("There are no older audit entries.")
     elif not found:
-        say_empty(bell.settings.url, "There are no audit entries yet.")
+        say_empty(bell, "There are no audit entries yet.")
     else:
         _show(found, now, of_all)
         if len(found) == limit:

@@ -56,6 +56,7 @@ def check_all(app: str | None) -> Checked:
     problems += change.problems
     if bell is not None:
         problems += [bell.engine.clash_of(file) for file in change.loaded if file.name in bell.registry]
+        problems += [problem for file in change.loaded if (problem := bell.engine.hook_problem(file)) is not None]
         bell.close()
     paths = {file.path for file in change.loaded} | {problem.path for problem in change.problems}
     return Checked(len(paths), problems)

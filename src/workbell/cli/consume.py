@@ -9,37 +9,45 @@ from datetime import timedelta
 
 import click
 
-from workbell.cli.bell import load_bell
+from workbell.app import Workbell
+from workbell.cli.bell import opened_round
 from workbell.cli.output import echo, make_console, make_table, print_json, printable
-from workbell.cli.project import app_option, json_option, open_round, url_option
+from workbell.cli.project import code_options, json_option
 from workbell.cli.values import SPAN
 from workbell.engine.consume_round import ConsumeRound
-from workbell.engine.one_shot import MOST_RUNS, RUNS, SECONDS
-from workbell.model.one_shot import Consumed
+from workbell.model.one_shot import CONSUME_SECONDS, CONSUMED_RUNS, MOST_CONSUMED, Consumed
 
 
 @click.command(help="Execute queued runs here until none is left, and return: for cron. With ids: just these runs.")
 @click.argument("runs", metavar="[RUN_ID]...", nargs=-1)
-@click.option("-n", "--limit", type=click.IntRange(1, MOST_RUNS), help=f"How many runs at the most. [default: {RUNS}]")
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(1, MOST_CONSUMED),
+    help=f"How many runs at the most. [default: {CONSUMED_RUNS}]",
+)
 @click.option(
     "--for",
     "span",
     type=SPAN,
     metavar="SPAN",
-    default=timedelta(seconds=SECONDS),
-    help=f"What has not ended by then is handed back. [default: {SECONDS:g}s]",
+    default=timedelta(seconds=CONSUME_SECONDS),
+    help=f"What has not ended by then is handed back. [default: {CONSUME_SECONDS:g}s]",
 )
-@app_option
-@url_option
+@code_options
 @json_option
 def consume(
     runs: tuple[str, ...], limit: int | None, span: timedelta, app: str | None, url: str | None, as_json: bool
 ) -> None:
     if runs and limit is not None:
         raise click.UsageError("--limit is for what is chosen here; leave it out, or the ids.")
-    with load_bell(open_round(app, url), url) as bell:
-        work = bell.one_shot.begin(runs=runs or None, limit=limit or RUNS, seconds=span.total_seconds())
-        done = asyncio.run(_until_signal(work))
+    chosen, most, seconds = runs or None, limit or CONSUMED_RUNS, span.total_seconds()
+    with opened_round(app, url) as bell:
+        if isinstance(bell, Workbell):
+            work = bell.one_shot.begin(runs=chosen, limit=most, seconds=seconds)
+            done = asyncio.run(_until_signal(work))
+        else:
+            done = bell.consume(runs=chosen, limit=most, seconds=seconds)  # the service executes them
     if as_json:
         print_json(done)
     else:

@@ -109,6 +109,7 @@ def _loaded(project: Project, url: str | None, lines: RunLines, reload: AppReloa
         bell = load_bell(project, url)
         try:
             load_jobs(bell, str(project.folder))
+            bell.registry.worker_start.call_once()
         except BaseException:
             bell.close()
             raise

@@ -5,26 +5,25 @@ from __future__ import annotations
 import click
 import msgspec
 
-from workbell.cli.bell import load_bell
+from workbell.cli.bell import opened_round
 from workbell.cli.output import echo, print_json
-from workbell.cli.project import app_option, json_option, open_round, url_option
-from workbell.engine.one_shot import LIMIT, MOST
+from workbell.cli.project import code_options, json_option
+from workbell.model.one_shot import DISPATCH_LIMIT, MOST_DISPATCHED
 
 
 @click.command(help="Do one round of due schedules, events, retries and lost workers, and return: for cron.")
 @click.option(
     "-n",
     "--limit",
-    type=click.IntRange(1, MOST),
-    default=LIMIT,
+    type=click.IntRange(1, MOST_DISPATCHED),
+    default=DISPATCH_LIMIT,
     show_default=True,
     help="How much of each kind at the most.",
 )
-@app_option
-@url_option
+@code_options
 @json_option
 def dispatch(limit: int, app: str | None, url: str | None, as_json: bool) -> None:
-    with load_bell(open_round(app, url), url) as bell:
+    with opened_round(app, url) as bell:
         done = msgspec.structs.asdict(bell.dispatch(limit=limit))
     if as_json:
         print_json(done)

@@ -4,33 +4,39 @@ from __future__ import annotations
 
 import click
 
-from workbell.cli.findings import DoctorReport, examine
+from workbell.cli.findings import DoctorReport, examine, examine_service
 from workbell.cli.output import LEVELS, can_draw, make_console, make_table, print_json
-from workbell.cli.project import json_option, open_project, store_options, store_url
+from workbell.cli.project import client_options, json_option, open_project, store_url
+from workbell.cli.service import connected
 from workbell.doctor.finding import Finding
 from workbell.doctor.project import project_findings
 from workbell.settings import safe_url
 
 
 @click.command(help="Check the health of the store: what is fine, what to note, what is at risk.")
-@store_options
+@client_options
 @json_option
 @click.pass_context
 def doctor(context: click.Context, url: str | None, as_json: bool) -> None:
     project = open_project(url=url)
-    chosen = store_url(project)
-    report = examine(chosen, list(project_findings(project.folder, project.settings)), project.settings.queue_url)
+    if project.service is not None:
+        with connected(project.service, project.tenant) as client:
+            kind, address, report = "service", client.transport.address.shown, examine_service(client)
+    else:
+        known = list(project_findings(project.folder, project.settings))
+        chosen = store_url(project)
+        kind, address, report = "store", safe_url(chosen), examine(chosen, known, project.settings.queue_url)
     if as_json:
         print_json(
             {
-                "store": safe_url(chosen),
+                kind: address,
                 "healthy": report.healthy,
                 "findings": [_as_dict(finding) for finding in report.findings],
                 **report.numbers,
             }
         )
     else:
-        _show(chosen, report)
+        _show(f"The {kind} {address}", report)
     if report.error is not None:
         raise report.error
     if not report.healthy:
@@ -41,11 +47,11 @@ def _as_dict(finding: Finding) -> dict[str, str | None]:
     return {"level": finding.level, "what": finding.what, "text": finding.text, "remedy": finding.remedy}
 
 
-def _show(url: str, report: DoctorReport) -> None:
+def _show(title: str, report: DoctorReport) -> None:
     from rich.text import Text
 
     console = make_console()
-    console.print(f"The store {safe_url(url)}\n", markup=False)
+    console.print(f"{title}\n", markup=False)
     table = make_table("", "what", "finding")
     symbols = can_draw(console)
     for finding in report.findings:

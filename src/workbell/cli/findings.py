@@ -1,9 +1,9 @@
-"""Report of `workbell doctor` about the store of a URL."""
+"""Report of `workbell doctor` about the store of a URL, or of a service."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbell.cli.project import missing_file, opened
 from workbell.doctor.checks import run_checks
@@ -11,6 +11,12 @@ from workbell.doctor.finding import Finding
 from workbell.doctor.queue import queue_findings
 from workbell.errors import StoreError
 from workbell.settings import IN_STORE
+
+if TYPE_CHECKING:
+    from workbell.remote.client import Client
+
+
+LEVELS = {"ok": "ok", "warning": "note", "problem": "risk"}  # by the words of the API
 
 
 class DoctorReport(NamedTuple):
@@ -40,3 +46,12 @@ def examine(url: str, known: Sequence[Finding] = (), queue_url: str = IN_STORE) 
         findings.append(Finding("risk", "store", str(error)))
         return DoctorReport(findings, numbers, error)
     return DoctorReport(findings, numbers)
+
+
+def examine_service(client: Client) -> DoctorReport:
+    """Have a service run the checks on its store."""
+    from workbell.remote.asking import call_of
+    from workbell.wire.doctor import examine as operation
+
+    found = client.transport.send(call_of(operation))
+    return DoctorReport([Finding(LEVELS[one.state], one.name, one.says, one.remedy) for one in found.items], {})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from workbell.app import Workbell
+from workbell.cli.bell import AnyClient
 from workbell.cli.output import can_draw, one_line, print_facts, print_lines
 from workbell.cli.project import Project
 from workbell.cli.words import due_in, in_words
@@ -76,7 +77,7 @@ def _show_next(console: Console, bell: Workbell) -> None:
     print_lines(console, lines)
 
 
-def all_schedules(bell: Workbell) -> list[Schedule]:
+def all_schedules(bell: AnyClient) -> list[Schedule]:
     """Every schedule of the tenant, by name."""
     found: list[Schedule] = []
     while page := bell.schedules.list(after=found[-1].name if found else "", limit=PAGE):

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import click
 
+from workbell.cli.service import check_service
+
 
 class Lazy(NamedTuple):
     """Import path of a command, as `module:function`, and its short help."""
@@ -40,7 +42,12 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name in self.lazy or name.startswith("-"):
-            return super().resolve_command(ctx, args)
+            found = super().resolve_command(ctx, args)
+            command = found[1]
+            asks_for_help = bool({*args} & {*ctx.help_option_names})
+            if command is not None and not isinstance(command, LazyGroup) and not asks_for_help:
+                check_service(ctx, name, command)
+            return found
         near = " or ".join(repr(known) for known in sorted(get_close_matches(name, self.lazy)))
         hint = f"Did you mean {near}?" if near else f"The commands are {', '.join(self.lazy)}."
         raise click.UsageError(f"No such command {name!r}. {hint}", ctx)

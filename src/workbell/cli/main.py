@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 
 import click
 
 from workbell.cli.lazy import Lazy, LazyGroup
+from workbell.cli.service import service_option
 from workbell.errors import WorkbellError
 from workbell.version import __version__
 
@@ -19,6 +21,7 @@ COMMANDS = {
     "start": "Run this folder's jobs as a service: the API, a scheduler and workers, supervised.",
     "server": "Serve the API and schedule, without workers: beside `workbell worker`, here or elsewhere.",
     "worker": "Run worker processes beside a `workbell start`, here or on another machine.",
+    "probe": "Ask a worker on this machine whether it is ready to take runs; exit code 0 or 1, for containers.",
     "dispatch": "Do one round of due schedules, events, retries and lost workers, and return: for cron.",
     "consume": "Execute queued runs here until none is left, and return: for cron. With ids: just these runs.",
     "agent": "Work here for a server on another machine, over HTTP: take the runs that target this agent.",
@@ -58,22 +61,25 @@ BUG = 70
     },
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+@service_option
 @click.version_option(__version__, prog_name="workbell", message="%(prog)s %(version)s")
 def workbell() -> None:
     """Background jobs and schedules that need nothing but a file.
 
     Settings come from an option, else from WORKBELL_URL and its like, else from the nearest workbell.toml.
+
+    With --service most commands work over HTTP, and need no database.
     """
 
 
 def main() -> None:
-    """Run a command; the only code that turns errors into exit codes."""
-    sys.exit(_run())
+    sys.exit(run())
 
 
-def _run() -> int:
+def run(args: Sequence[str] | None = None, program: str = "workbell") -> int:
+    """Run a command, and answer its exit code; the only code that turns errors into exit codes."""
     try:
-        answer = workbell.main(prog_name="workbell", standalone_mode=False)
+        answer = workbell.main(args, prog_name=program, standalone_mode=False)
         sys.stdout.flush()
         return answer if isinstance(answer, int) else 0
     except click.ClickException as error:

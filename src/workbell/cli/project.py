@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from workbell.cli.output import echo
+from workbell.cli.service import ChosenService, chosen_service, over_service
 from workbell.errors import SettingsError
 from workbell.handlers.app_database import file_of
 from workbell.logs import set_up
-from workbell.settings import Settings, beside, find_file, load, safe_url, warn_of_misspelt
+from workbell.settings import Settings, beside, find_file, load, warn_of_misspelt
 from workbell.stores.opening import open_store
 from workbell.stores.port import Store
 
@@ -30,6 +30,8 @@ class Project(NamedTuple):
     settings: Settings
     file: Path | None
     names_app: bool = False  # the user did, by --app or WORKBELL_APP
+    service: ChosenService | None = None  # to work over HTTP
+    tenant: str | None = None  # that was named; a service has one for each token
 
     @property
     def folder(self) -> Path:
@@ -78,13 +80,36 @@ def store_options(command: Command) -> Command:
     return option(url_option(command))
 
 
+def client_options(command: Command) -> Command:
+    """`store_options`, for commands that work over a service as well."""
+    return over_service(store_options(command))
+
+
+def code_options(command: Command) -> Command:
+    """`--app` and `--url`, for commands about jobs that work over a service as well: there, without code."""
+    return over_service(app_option(url_option(command)))
+
+
 def open_project(*, for_people: bool = False, **flags: Any) -> Project:
     """The settings in force, with logging set up as they say. A command whose own output is for people logs text."""
     file = find_file()
     settings = load({"app": _named_app()} | flags, file=file)
     set_up(settings.log_level, "text" if for_people and settings.log_format == "auto" else settings.log_format)
     warn_of_misspelt()
-    return Project(settings, file, bool(flags.get("app") or os.environ.get("WORKBELL_APP")))
+    tenant = flags.get("tenant") or (settings.tenant if settings.tenant != Settings().tenant else None)
+    names_app = bool(flags.get("app") or os.environ.get("WORKBELL_APP"))
+    return Project(settings, file, names_app, _service(flags), tenant)
+
+
+def _service(flags: Mapping[str, Any]) -> ChosenService | None:
+    """The service to work over. A database that is named beside it is refused; in the environment it counts less."""
+    chosen = chosen_service()
+    named = "--url" if flags.get("url") else "--app" if flags.get("app") or _named_app() else None
+    if chosen is None or named is None:
+        return chosen
+    if chosen.by_option:
+        raise click.UsageError(f"{named} names a database, and --service a service in its stead; give one of them.")
+    return None
 
 
 def is_empty(project: Project) -> bool:
@@ -102,7 +127,7 @@ def refuse_empty(project: Project) -> None:
 def open_round(app: str | None, url: str | None) -> Project:
     """The project of a round of dispatch or of work; or none, where `--url` or WORKBELL_URL names a store."""
     project = open_project(app=app, url=url)
-    if url is None and "WORKBELL_URL" not in os.environ:
+    if url is None and "WORKBELL_URL" not in os.environ and project.service is None:
         refuse_empty(project)
     return project
 
@@ -126,12 +151,6 @@ def _named_app() -> str | None:
 
 def _names_url() -> bool:
     return click.get_current_context().params.get("url") is not None
-
-
-def say_empty(url: str, text: str) -> None:
-    """Say that there is nothing, and where: it may be another store than was meant."""
-    state = "which is not there yet" if missing_file(url) is not None else "which has none"
-    echo(f"{text}\nThe store is {safe_url(url)}, {state}; --url or --app names another.")
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.text import Text
 
+from workbell.cli.bell import AnyRun
 from workbell.cli.output import can_draw, one_line, print_lines, printable, span
 from workbell.model.error_text import own_frame, own_lines
 from workbell.model.run import Run
@@ -173,7 +174,7 @@ class RunLines:
         return "" if began is None else span(run.updated_at - began)
 
 
-def what_came(move: Move, run: Run) -> str:
+def what_came(move: Move, run: AnyRun) -> str:
     """Text for the result, the error, or when and why the run goes on."""
     error = one_line(run.error or "")
     if move in (Move.RETRY, Move.SNOOZE):

@@ -27,9 +27,6 @@ OPTIONS = (
     click.option("--remove-delay", type=SPAN, metavar="SPAN", help="How long a run is kept after its end."),
     click.option("--expires", type=SPAN, metavar="SPAN", help="Cancel a run that has not started by then."),
 )
-WORDS = tuple(
-    "queue priority timeout target tag replace_tag user_id persistent auto_reschedule remove_delay expires".split()
-)
 
 
 def run_options(command: Command) -> Command:

@@ -36,7 +36,7 @@ def listen(settings: Settings) -> socket.socket | None:
     """Listening socket of the API; None if it is switched off, or its extra is not installed."""
     if not settings.http:
         return None
-    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
+    if find_spec("starlette") is None or find_spec("uvicorn") is None:
         log.info("the HTTP API is not served: pip install 'workbell[server]'")
         return None
     from workbell.http.binding import bind

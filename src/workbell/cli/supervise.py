@@ -14,6 +14,7 @@ from workbell.cli.project import open_project, refuse_empty
 from workbell.cli.serving import address, listen
 from workbell.cli.values import SIZE, SPAN
 from workbell.errors import SettingsError
+from workbell.model.listen_address import ListenAddress, read_listen_address
 
 log = logging.getLogger("workbell.http")
 
@@ -22,6 +23,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 def watch_option(command: Command) -> Command:
     return click.option("--watch", is_flag=True, help="Reload job files when they change.")(command)
+
+
+def probe_option(command: Command) -> Command:
+    return click.option(
+        "--probe", metavar="HOST:PORT", help="Answer /livez and /readyz here, for Kubernetes; see `workbell probe`."
+    )(command)
 
 
 def work_options(command: Command) -> Command:
@@ -34,6 +41,7 @@ def work_options(command: Command) -> Command:
         ),
         click.option("--max-runs", type=click.IntRange(1), help="Replace a worker after this many runs."),
         click.option("--max-memory", type=SIZE, metavar="SIZE", help="Replace a worker above this: 512MB, 2GB."),
+        probe_option,
         watch_option,
     ]
     for option in reversed(options):
@@ -56,6 +64,7 @@ def supervise(
     host: str | None = None,
     port: int | None = None,
     http: bool | None = None,
+    probe: str | None = None,
 ) -> None:
     """Run until stopped."""
     seconds = None if grace is None else grace.total_seconds()
@@ -65,15 +74,19 @@ def supervise(
         workers=workers,
         concurrency=concurrency,
         grace=seconds,
+        probe=probe,
         http=http,
         http_host=host,
         http_port=port,
     )
     refuse_empty(project)
+    from workbell.process.service_manager import take_service_manager
     from workbell.workers.plan import WorkerPlan
+    from workbell.workers.probe_listener import bind_probe
     from workbell.workers.supervisor import Supervisor
 
     settings = project.settings
+    manager = take_service_manager()
     plan = WorkerPlan(
         recipe_of(project, url),
         workers=settings.workers if server else max(settings.workers, 1),  # a setting of 0 is meant for `start`
@@ -84,11 +97,15 @@ def supervise(
         watch=watch,
         max_runs=max_runs,
         max_memory=max_memory,
+        probed=settings.probe is not None or manager.listens,
     )
     door = listen(settings) if server else None
     if door is not None:
         log.info("the HTTP API is at %s", address(settings, door))
-    Supervisor(plan, door).run()
+    probes = None if settings.probe is None else bind_probe(read_listen_address(settings.probe))
+    if probes is not None:
+        log.info("probes are answered at %s", ListenAddress(*probes.getsockname()[:2]))
+    Supervisor(plan, door, probes, manager).run()
 
 
 def _names(queues: str) -> list[str]:

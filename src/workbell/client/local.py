@@ -16,11 +16,13 @@ from workbell.events.emitting import Emitter
 from workbell.events.executions import Executions
 from workbell.events.triggers import Triggers
 from workbell.events.verbs import Events
+from workbell.files.verbs import Files
 from workbell.handlers.registry import Registry
 from workbell.notices.notifications import Notifications, Notifier
 from workbell.runs.enqueuing import Enqueuing
 from workbell.runs.job_services import RuntimeServices
 from workbell.runs.jobs import Jobs
+from workbell.runs.queues import Queues
 from workbell.runs.runtime import Runtime
 from workbell.runs.verbs import Runs
 from workbell.runs.workers import Workers
@@ -42,8 +44,9 @@ class LocalClient:
         self.runs = Runs(runtime, self._services.enqueuing)
         self.workers = Workers(runtime)
         self.pauses = Pauses(runtime)
+        self.queues = Queues(runtime)
         self.jobs = Jobs(runtime)
-        self.schedules = Schedules(runtime)
+        self.schedules = Schedules(runtime, self._services.enqueuing)
         self.triggers = Triggers(runtime)
         self.events = Events(runtime)
         self.executions = Executions(runtime, self.runs, self.triggers, self.events)
@@ -52,6 +55,7 @@ class LocalClient:
         self.tenants = Tenants(runtime)
         self.audit = Audit(runtime)
         self.notifications = Notifications(runtime)
+        self.files = Files(runtime)
 
     @property
     def store(self) -> Store:
@@ -60,7 +64,7 @@ class LocalClient:
 
     @store.setter
     def store(self, store: Store) -> None:
-        self.runtime.store = store
+        self.runtime.use_store(store)
 
     @property
     def registry(self) -> Registry:
@@ -90,6 +94,7 @@ class LocalClient:
     aenqueue = delegate(Enqueuing.aenqueue, "_services.enqueuing")
     enqueue_many = delegate(Enqueuing.enqueue_many, "_services.enqueuing")
     aenqueue_many = delegate(Enqueuing.aenqueue_many, "_services.enqueuing")
+    after_commit = delegate(Enqueuing.after_commit, "_services.enqueuing")
 
     # Runs
     aruns = delegate(Runs.acall, "runs")

@@ -131,6 +131,7 @@ class ConsumeRound:
         clock = self._runtime.store.clock
         end = clock.monotonic() + self._seconds
         self._load()
+        self._runtime.registry.worker_start.call_once()
         self._runtime.definitions.expire()  # a message may be about one that was made a moment ago
         housekeeping = threading.Event()
         half = WorkerHalf(

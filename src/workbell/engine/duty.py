@@ -6,6 +6,7 @@ A thread has one duty, or several that may wait for each other.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -103,6 +104,8 @@ class Duty:
         self._ended = False
         self._stepping = threading.RLock()  # a step may itself ask for the stop
         self._next: float | None = 0.0  # a moment of monotonic time; none: only when woken
+        self._succeeded = False
+        self._owed_since = math.inf  # monotonic: since when a step is due that has not succeeded; may lie ahead
 
     def left(self) -> float | None:
         """Seconds until the next step; none, if it must be woken for that."""
@@ -117,11 +120,14 @@ class Duty:
         with self._stepping:
             if self._ended:
                 return
+            self._owed_since = min(self._owed_since, time.monotonic())
             try:
                 delay = self._step(self._clock.now())
                 if self._pause:
                     log.info("%s goes on", self.name)
                 self._pause = 0.0
+                self._owed_since = math.inf if delay is None else time.monotonic() + delay
+                self._succeeded = True
             except Exception as error:
                 if not self._pause:
                     if isinstance(error, StoreUnavailable):
@@ -130,6 +136,10 @@ class Duty:
                         log.exception("%s failed, and is tried again", self.name)
                 self._pause = delay = min(max(self._pause * 2, SHORTEST), LONGEST)
             self._next = None if delay is None else time.monotonic() + delay
+
+    def overdue(self) -> float | None:
+        """Seconds for which a step has been due without success; 0, if none is. None: no step has succeeded yet."""
+        return max(time.monotonic() - self._owed_since, 0.0) if self._succeeded else None
 
     def end(self) -> None:
         """Start no other step."""

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from workbell.engine.around_run import call_around, call_async_around
 from workbell.engine.progress_and_logs import ProgressAndLogs
 from workbell.engine.work import Work
 from workbell.handlers.context import Context, commit_database, end_database, is_still_held, uses_database
@@ -40,8 +41,8 @@ class Contexts:
         self._reports = reports
 
     def make(self, work: Work) -> Context | None:
-        """None, if the handler takes no context."""
-        if not work.job.signature.wants_context:
+        """None, if neither the handler nor a hook around it can take a context."""
+        if not work.job.signature.wants_context and not work.job.hooks:
             return None
         reports = self._reports
         return Context(
@@ -64,8 +65,11 @@ def call_plain(work: Work, context: Context | None) -> Outcome:
     function = work.job.function
     here = current_run.set(work.run)
     try:
-        value = function(context, **given) if work.job.signature.wants_context else function(**given)
-        outcome = read_return(value)
+        if work.job.hooks:
+            outcome = call_around(work.job, context, given)
+        else:
+            value = function(context, **given) if work.job.signature.wants_context else function(**given)
+            outcome = read_return(value)
         return outcome if context is None else _committed(work, context, outcome)
     except BaseException as error:  # noqa: BLE001  sys.exit() in a handler ends the handler, not the worker
         return stopped(work) or Raised(error)
@@ -85,13 +89,17 @@ async def call_async(work: Work, context: Context | None) -> Outcome:
     limit = work.timeout
     here = current_run.set(work.run)
     try:
-        called = function(context, **given) if work.job.signature.wants_context else function(**given)
+        hooks = work.job.hooks
+        if hooks:
+            called = call_async_around(work.job, context, given)
+        else:
+            called = function(context, **given) if work.job.signature.wants_context else function(**given)
         if limit is None:
             value = await called
         else:
             async with asyncio.timeout(limit) as scope:
                 value = await called
-        outcome = read_return(value)
+        outcome = value if hooks else read_return(value)
         return outcome if context is None else _committed(work, context, outcome)
     except TimeoutError as error:
         if limit is not None and scope.expired():

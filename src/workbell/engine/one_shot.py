@@ -27,7 +27,15 @@ from workbell.errors import InvalidOption, StoreError, StoreUnavailable
 from workbell.job_files.job_folder import JobFolder
 from workbell.model.clock import seconds as checked_seconds
 from workbell.model.ids import new_id
-from workbell.model.one_shot import Consumed, Dispatched
+from workbell.model.one_shot import (
+    CONSUME_SECONDS,
+    CONSUMED_RUNS,
+    DISPATCH_LIMIT,
+    MOST_CONSUMED,
+    MOST_DISPATCHED,
+    Consumed,
+    Dispatched,
+)
 from workbell.model.run import Run
 from workbell.process.event_loop import is_in_a_loop
 from workbell.process.identity import process_name
@@ -38,10 +46,7 @@ from workbell.stores.measuring import follow_time
 
 log = logging.getLogger("workbell.engine")
 
-LIMIT = 500  # of each kind, in one `dispatch`
-MOST = 10_000
-RUNS, SECONDS = 20, 50.0  # of one `consume`: a minute is what most hosts give
-MOST_RUNS, MOST_SECONDS = 1000, 86_400.0
+MOST_SECONDS = 86_400.0  # of one `consume`
 SEND_AGAIN = timedelta(seconds=60)  # a run that was queued so long ago is sent again: its message may be lost
 CLEANING = 5  # batches of history that one call removes
 
@@ -73,14 +78,14 @@ class OneShot:
 
     # Dispatch
 
-    def dispatch(self, *, limit: int = LIMIT) -> Dispatched:
+    def dispatch(self, *, limit: int = DISPATCH_LIMIT) -> Dispatched:
         """Do one round of what is due, up to `limit` of each kind, and say what it was.
 
         Due ticks of schedules and waiting events become runs, due runs and retries are queued, runs whose worker is
         gone go back to the queue, and history past its retention is removed. What was queued is sent to the queue, if
         there is one beside the store; so is what has been queued for a minute, as a message may be lost.
         """
-        _check_limit(limit, MOST)
+        _check_limit(limit, MOST_DISPATCHED)
         self._load()
         runtime, settings = self._runtime, self._settings()
         store, sent = runtime.store, 0
@@ -98,7 +103,7 @@ class OneShot:
             sent += self._queue.announce(store.runs.pending(queued_before=store.clock.now() - SEND_AGAIN, limit=limit))
         return msgspec.structs.replace(done, removed=self._clean(), sent=sent)
 
-    async def adispatch(self, *, limit: int = LIMIT) -> Dispatched:
+    async def adispatch(self, *, limit: int = DISPATCH_LIMIT) -> Dispatched:
         """`dispatch` for async code."""
         return await self._runtime.hop_apart(lambda: self.dispatch(limit=limit))
 
@@ -118,7 +123,9 @@ class OneShot:
 
     # Consume
 
-    def consume(self, *, runs: Sequence[str] | None = None, limit: int = RUNS, seconds: float = SECONDS) -> Consumed:
+    def consume(
+        self, *, runs: Sequence[str] | None = None, limit: int = CONSUMED_RUNS, seconds: float = CONSUME_SECONDS
+    ) -> Consumed:
         """Claim runs as a worker does and execute them here, until none is left, or `limit` or `seconds` are reached.
 
         With `runs`, ids of runs: just these, as far as they can start now. What has not ended after `seconds` is handed
@@ -132,20 +139,22 @@ class OneShot:
             return thread.submit(asyncio.run, work.run()).result()
 
     async def aconsume(
-        self, *, runs: Sequence[str] | None = None, limit: int = RUNS, seconds: float = SECONDS
+        self, *, runs: Sequence[str] | None = None, limit: int = CONSUMED_RUNS, seconds: float = CONSUME_SECONDS
     ) -> Consumed:
         """`consume` for async code; async handlers are executed on the running event loop."""
         return await self.begin(runs=runs, limit=limit, seconds=seconds).run()
 
-    def begin(self, *, runs: Sequence[str] | None = None, limit: int = RUNS, seconds: float = SECONDS) -> ConsumeRound:
+    def begin(
+        self, *, runs: Sequence[str] | None = None, limit: int = CONSUMED_RUNS, seconds: float = CONSUME_SECONDS
+    ) -> ConsumeRound:
         """A round that is about to start, and can be stopped while it runs."""
         if runs is not None and (
             isinstance(runs, str) or not isinstance(runs, Sequence) or not all(isinstance(one, str) for one in runs)
         ):
             raise InvalidOption("runs: give a list of ids, such as [run.id].")
-        if runs is not None and len(runs) > MOST_RUNS:
-            raise InvalidOption(f"runs: {len(runs):,} ids are more than {MOST_RUNS:,}; call more than once.")
-        _check_limit(limit, MOST_RUNS)
+        if runs is not None and len(runs) > MOST_CONSUMED:
+            raise InvalidOption(f"runs: {len(runs):,} ids are more than {MOST_CONSUMED:,}; call more than once.")
+        _check_limit(limit, MOST_CONSUMED)
         span = checked_seconds("seconds", seconds)
         if not 0 < span <= MOST_SECONDS:
             raise InvalidOption(f"seconds: {span:g} is not more than 0 and up to {MOST_SECONDS:g}.")

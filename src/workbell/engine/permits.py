@@ -29,12 +29,15 @@ class PermitListener:
         *,
         serves: Sequence[str] | None = None,
         room: Callable[[], int] = lambda: 1,
+        rest: float = 0,
     ) -> None:
-        """`room` is how many permits can be used; while it is 0, the duty waits until it is woken."""
+        """`room` is how many permits can be used; while it is 0, the duty waits until it is woken. `rest` are seconds
+        until the next one is received; those that come meanwhile count as one."""
         self._queue = queue
         self._on_permit = on_permit
         self._serves = serves
         self._room = room
+        self._rest = rest
 
     def step(self, _now: datetime) -> float | None:
         room = self._room()
@@ -50,4 +53,4 @@ class PermitListener:
         # Before the claim: what is claimed has a lease, and what is not is found by the next poll of any worker.
         self._queue.ack(receipts)
         self._on_permit(permits)
-        return 0
+        return self._rest

@@ -18,6 +18,7 @@ class Role(NamedTuple):
     journal: Journal | None = None  # of starts, which a supervisor reads
     announce: Callable[[str], None] | None = None  # called with the worker's id before anything is claimed
     logs_runs: bool = True  # a log line for each move of a run, through the logger `workbell.runs`
+    probed: bool = False  # a probe reports whether the store answers: it is written to at every poll
     give_up: Callable[[str], None] | None = None  # ends the process, when the store cannot be reached any more
 
 

@@ -17,7 +17,7 @@ from workbell.engine.unserved_runs import UnservedRuns
 from workbell.errors import StoreError
 from workbell.model import state
 from workbell.model.run_defaults import Maker
-from workbell.process.identity import process_name, process_start
+from workbell.process.identity import is_gone
 from workbell.runs.runtime import Runtime
 from workbell.settings import Settings
 
@@ -53,7 +53,9 @@ class SchedulerHalf:
             Duty("missing", MissingWorkers(store, runtime.publisher).step, clock, Waker(housekeeping)),
             Duty("declare", self._declare, clock, Waker(housekeeping)),
         ]
-        self._ticking = DutyThread([Duty("materialise", self._materialise.step, clock, self._materialise.waker)])
+        ticking = Duty("materialise", self._materialise.step, clock, self._materialise.waker)
+        self.polls = [ticking]
+        self._ticking = DutyThread([ticking])
         self.threads = [
             DutyThread([Duty("match", self._match.step, clock, self._match.waker)]),
             self._ticking,
@@ -70,12 +72,8 @@ class SchedulerHalf:
 
     def end_orphans(self) -> None:
         """Cancel runs that were to live only as long as the process that accepted them, which is gone."""
-        here = process_name().split("/")[0]
-        store, booking, orphans = self._runtime.store, self._runtime.booking, []
-        for run in store.runs.pending(accepted=True):
-            host, pid, started = (run.accepted_by or "//").split("/")[:3]
-            if host == here and process_start(int(pid)) != started:
-                orphans.append(run)
+        store, booking = self._runtime.store, self._runtime.booking
+        orphans = [run for run in store.runs.pending(accepted=True) if is_gone(run.accepted_by or "")]
         now, reason = store.clock.now(), "the server that accepted it was restarted"
         booking.book(
             [

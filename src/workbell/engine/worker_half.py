@@ -134,7 +134,9 @@ class WorkerHalf:
             Duty("registration", self.registration.step, clock, self.registration.waker),
             self._hand_back_duty,
         ]
-        self._claiming = DutyThread([Duty("consume", self._consume.step, clock, claims_waker)])
+        consuming = Duty("consume", self._consume.step, clock, claims_waker)
+        self.polls = [consuming]
+        self._claiming = DutyThread([consuming])
         self._permits: DutyThread | None = None
         if queue is not None:
             listener = PermitListener(queue, hints.permit, serves=role.queues, room=self._room)

@@ -46,10 +46,10 @@ class Wanted(NamedTuple):
 class DeclaredTriggers:
     """The triggers of a project's code and job files, for one tenant."""
 
-    def __init__(self, store: Store, tenant: str, project: str) -> None:
+    def __init__(self, store: Store, tenant: str, project: str, *, code: str | None = None) -> None:
         self.store = store
         self._tenant = tenant
-        self.code, self.files = f"code:{project}", f"file:{project}"
+        self.code, self.files = code or f"code:{project}", f"file:{project}"
         self._logged: set[Wanted] = set()
         self._since = self._last = EPOCH  # this process has declared its triggers without a gap from then until then
 

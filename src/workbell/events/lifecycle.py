@@ -21,6 +21,7 @@ from workbell.model.payload import clean_text
 from workbell.model.run import Run
 from workbell.model.schedule import Schedule, Tick
 from workbell.model.state import Move, Transition
+from workbell.model.worker import alias_of
 from workbell.notices.listeners import (
     Describe,
     LifecycleEvent,
@@ -79,11 +80,16 @@ def event_of_tick(schedule: Schedule, tick: Tick) -> Event:
     return _event(about, schedule.tenant, subject=schedule.name, key=key)
 
 
-def event_of_loss(tenant: str, worker: str, runs: Sequence[Run], now: datetime) -> Event:
-    """Event of a lost worker: one for each tenant, with its runs that the worker held; the first one stored counts."""
-    about = about_worker(worker, runs, now)
+def event_of_loss(tenant: str, worker: str, runs: Sequence[Run], now: datetime, *, names_worker: bool) -> Event:
+    """Event of a lost worker: one for each tenant, with its runs that the worker held; the first one stored counts.
+
+    It names the worker and its host, or has an alias instead.
+    """
+    about, alias = about_worker(worker, runs, now), alias_of(worker)
+    if not names_worker and alias != worker:
+        about = msgspec.structs.replace(about, worker=alias, host=None)
     depth = max((depth_behind(run) for run in runs), default=-1) + 1
-    return _event(about, tenant, subject=worker, key=f"{about.type}:{worker}", depth=depth)
+    return _event(about, tenant, subject=about.worker or alias, key=f"{about.type}:{alias}", depth=depth)
 
 
 def _about(run: Run, about: LifecycleEvent, number: int) -> Event:

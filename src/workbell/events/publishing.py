@@ -23,6 +23,7 @@ from workbell.events.lifecycle import (
 )
 from workbell.events.subscriptions import SubscriberSnapshot, Subscriptions
 from workbell.model.event import Event
+from workbell.model.job import TENANT
 from workbell.model.run import Run
 from workbell.model.schedule import ScheduleChange, TickOutcome
 from workbell.model.state import Transition
@@ -34,15 +35,20 @@ replace = msgspec.structs.replace
 
 
 class EventPublishing:
-    """Without subscriptions no events are added; without alerting, no alerts."""
+    """Without subscriptions no events are added; without alerting, no alerts.
+
+    Events for tenants other than the program's name neither hosts of workers nor files of jobs.
+    """
 
     def __init__(
         self,
         subscriptions: Subscriptions | None = None,
         alerting: Alerting | None = None,
         describe: Describe = nothing_known,
+        tenant: str = TENANT,
     ) -> None:
         self.describe = describe
+        self._tenant = tenant  # of the program
         self.anything = False  # whether anybody subscribes to any of them
         self._subscriptions = subscriptions
         self._alerting = alerting
@@ -71,8 +77,9 @@ class EventPublishing:
         kind = type_of_change(run, change)
         if kind is None:
             return change
-        event = event_of_change(run, change, self.describe) if (run.tenant, kind) in self._subscribed else None
-        chain = event_of_chain(run, change, self.describe) if (run.tenant, CHAIN_ENDED) in self._subscribed else None
+        describe = self._describe_for(run.tenant)
+        event = event_of_change(run, change, describe) if (run.tenant, kind) in self._subscribed else None
+        chain = event_of_chain(run, change, describe) if (run.tenant, CHAIN_ENDED) in self._subscribed else None
         events = tuple(one for one in (event, chain) if one is not None)
         return replace(change, emits=(*change.emits, *events)) if events else change
 
@@ -88,7 +95,7 @@ class EventPublishing:
         if not self.anything:
             return published
         losses = {
-            (tenant, worker): event_of_loss(tenant, worker, runs, now)
+            (tenant, worker): self._loss(tenant, worker, runs, now)
             for (tenant, worker), runs in by_worker(pairs).items()
             if (tenant, WORKER_LOST) in self._subscribed
         }
@@ -104,14 +111,15 @@ class EventPublishing:
     def missing(self, workers: Iterable[str], now: datetime) -> list[Event]:
         """Events of workers that are gone and hold nothing any more, for every tenant that subscribes to losses."""
         tenants = [tenant for tenant, kind in self._subscribed if kind == WORKER_LOST]
-        return [event_of_loss(tenant, worker, (), now) for worker in workers for tenant in tenants]
+        return [self._loss(tenant, worker, (), now) for worker in workers for tenant in tenants]
 
     def starts(self, runs: Iterable[Run]) -> list[Event]:
         """Events of runs that were claimed just now."""
         if not self.anything:
             return []
         wanted = [run for run in runs if (run.tenant, JOB_STARTED) in self._subscribed]
-        return [event for run in wanted if (event := event_of_start(run, self.describe)) is not None]
+        events = (event_of_start(run, self._describe_for(run.tenant)) for run in wanted)
+        return [event for event in events if event is not None]
 
     def of_schedule(self, change: ScheduleChange) -> ScheduleChange:
         """A change of a schedule with the events of its skipped ticks, if somebody subscribes to them."""
@@ -120,3 +128,9 @@ class EventPublishing:
             return change
         skipped = [tick for tick in change.ticks if tick.outcome is TickOutcome.SKIPPED]
         return replace(change, emits=tuple(event_of_tick(schedule, tick) for tick in skipped)) if skipped else change
+
+    def _describe_for(self, tenant: str) -> Describe:
+        return self.describe if tenant == self._tenant else nothing_known
+
+    def _loss(self, tenant: str, worker: str, runs: Sequence[Run], now: datetime) -> Event:
+        return event_of_loss(tenant, worker, runs, now, names_worker=tenant == self._tenant)

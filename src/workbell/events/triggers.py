@@ -21,7 +21,8 @@ from workbell.errors import (
 )
 from workbell.events.declared import API_SOURCE
 from workbell.handlers.job_function import JobFunction
-from workbell.model.ids import new_id
+from workbell.model.event_subscribers import Matched
+from workbell.model.ids import is_id, new_id
 from workbell.model.job import DELIVERY, Job
 from workbell.model.job import name as checked_name
 from workbell.model.patterns import check_pattern
@@ -33,6 +34,7 @@ from workbell.model.trigger import OPTION_FIELDS, RetryConfig, Trigger, retry_fr
 from workbell.runs.runtime import Runtime, in_thread
 
 TRIES = 20
+PAGE = 1000
 SHOWN = 10  # names that a message lists
 DESCRIPTION_LIMIT = 2000
 
@@ -120,6 +122,22 @@ class Triggers:
         return found[0]
 
     aget = in_thread(get)
+
+    def matches(self, name_or_id: str, *, before: str | None = None, limit: int = 100) -> Sequence[Matched]:
+        """Events that matched a trigger, with their outcomes, newest first; `before` is the `event` of the last one of
+        a page."""
+        if not 1 <= limit <= PAGE:
+            raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
+        if before is not None and not is_id(before):
+            raise InvalidOption(f"before: {before!r:.60} is no id of an event.")
+        trigger = self.get(name_or_id)
+        found = self._runtime.store.events.matches_of_subscriber(trigger.id, before=before, limit=limit)
+        return [
+            Matched(one.event, "trigger", trigger.id, trigger.name, one.outcome, one.run, one.reason, one.created_at)
+            for one in found
+        ]
+
+    amatches = in_thread(matches)
 
     def list(self) -> list[Trigger]:
         """All triggers, by name; also those that code declares."""

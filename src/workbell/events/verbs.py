@@ -1,4 +1,4 @@
-"""The verbs that read events: get, list, matches, match and tail. Sync, and async with an `a`."""
+"""The verbs that read events: get, list, matches, counts, match and tail. Sync, and async with an `a`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from workbell.errors import EventNotFound, InvalidOption
 from workbell.events.subscriptions import Subscriber
 from workbell.events.tail import EventTail
 from workbell.model.endpoint import Endpoint
-from workbell.model.event import Event, Match
-from workbell.model.event_subscribers import EventSubscriber, Matched
+from workbell.model.event import Event, Match, MatchOutcome
+from workbell.model.event_count import EventCount
+from workbell.model.event_subscribers import EventSubscriber, Matched, SubscriberKind
 from workbell.model.ids import is_id
 from workbell.model.patterns import PatternIndex, check_pattern, check_type, is_literal, matches
 from workbell.model.system_events import SYSTEM_TYPES
 from workbell.runs.runtime import Runtime, in_thread
 
 PAGE = 1000
+MOST_ASKED = 100  # events whose matches are counted at once
+MOST_COUNTED = 100  # matches of an event; some have a hundred thousand
 MOST_SEARCHED = 10_000  # events read for those that match a pattern: no store has an index for it
 
 
@@ -77,6 +80,34 @@ class Events:
 
     amatches = in_thread(matches)
 
+    def counts(self, ids: Sequence[str]) -> Sequence[EventCount]:
+        """How much each of up to 100 events matched, and how much of that became a run; those not found are left out.
+
+        The matches of an event are counted up to 100.
+        """
+        if len(ids) > MOST_ASKED:
+            raise InvalidOption(f"ids: {len(ids)} are more than {MOST_ASKED} at once.")
+        wanted = [one for one in dict.fromkeys(ids) if is_id(one)]
+        known = self._runtime.store.events.find(wanted)
+        tenant = self._runtime.tenant
+        return [self._count(known[one]) for one in wanted if one in known and known[one].tenant == tenant]
+
+    acounts = in_thread(counts)
+
+    def _count(self, event: Event) -> EventCount:
+        fanned_out = event.fanned_out_at is not None
+        events = self._runtime.store.events
+        found = events.matches(event.id, after=None, limit=MOST_COUNTED + 1) if fanned_out else []
+        counted = found[:MOST_COUNTED]
+        return EventCount(
+            event=event.id,
+            type=event.type,
+            fanned_out=fanned_out,
+            count=len(counted),
+            started=sum(match.outcome is MatchOutcome.STARTED for match in counted),
+            capped=len(found) > MOST_COUNTED,
+        )
+
     def match(self, type: str, *, system: bool | None = None) -> Sequence[EventSubscriber]:  # noqa: A002
         """Which triggers and endpoints an event of this type would reach, enabled or not; nothing is emitted.
 
@@ -109,7 +140,7 @@ def _check_page(page_id: str | None, limit: int) -> None:
         raise InvalidOption(f"{page_id!r:.60} is no id: give that of the last one of the page before.")
 
 
-def _kind(one: Subscriber) -> tuple[str, str]:
+def _kind(one: Subscriber) -> tuple[SubscriberKind, str]:
     return ("endpoint", one.shown_url) if isinstance(one, Endpoint) else ("trigger", one.name)
 
 

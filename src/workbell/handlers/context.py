@@ -20,7 +20,7 @@ from workbell.model.event import Event
 from workbell.model.notification import Notification
 from workbell.model.payload import clean_text, encode
 from workbell.model.request import plain_request
-from workbell.model.run import Lane, Run, Status
+from workbell.model.run import Attempt, Lane, Run, Status
 from workbell.model.users import UserId
 from workbell.stores.port import Held
 
@@ -203,6 +203,11 @@ def bring_event(context: Context, event: Event | None) -> None:
     """Set the event of a context whose handler is called directly, as in a test."""
     if context.run.event is None:
         context._event = event
+
+
+def earlier_attempts(context: Context) -> list[Attempt]:
+    """The attempts of the run before this one."""
+    return context._services.store.runs.attempts(context.run.id)
 
 
 def uses_database(context: Context) -> bool:

@@ -11,7 +11,6 @@ import mimetypes
 import os
 import stat
 from collections.abc import Iterator
-from datetime import datetime
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -23,19 +22,9 @@ from workbell.errors import InvalidOption, StoredFileNotFound
 from workbell.model.clock import Clock, SystemClock
 from workbell.model.ids import is_id, new_id
 from workbell.model.job import TENANT
+from workbell.model.stored_file import NAME_LIMIT, StoredFile
 
 CHUNK = 1024 * 1024
-NAME_LIMIT = 255
-
-
-class StoredFile(msgspec.Struct, frozen=True, kw_only=True):
-    """Description of a stored file."""
-
-    id: str
-    filename: str
-    content_type: str
-    size: int
-    created_at: datetime
 
 
 class _Described(StoredFile, frozen=True, kw_only=True):

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast
 from workbell.errors import EndpointRefused, InvalidOption, JobsError
 from workbell.handlers.alert_urls import checked_url
 from workbell.handlers.context import Context, commit_database, detached, end_database
+from workbell.handlers.function_names import name_of
 from workbell.handlers.process_isolation import Isolation
+from workbell.handlers.run_hooks import RunHook
 from workbell.handlers.services import JobServices
 from workbell.handlers.signature import Signature
 from workbell.model.alert import UNWATCHED, Watched
@@ -68,7 +70,7 @@ class JobFunction(Generic[P, R]):
         self.description = description or inspect.getdoc(function) or ""
         self.signature = Signature(self.name, function)
         self.is_async = inspect.iscoroutinefunction(function)
-        self.handler = handler or f"{function.__module__}:{function.__qualname__}"
+        self.handler = handler or name_of(function)
         self.limits = limits
         self.check_limits()
         self.isolation = isolation  # none: it runs among others
@@ -82,6 +84,7 @@ class JobFunction(Generic[P, R]):
         self.ping_url = self._checked_url(services, "ping_url", ping_url)
         has_urls = alert_url is not None or ping_url is not None
         self.watched = Watched(alert_url is not None, ping_url is not None) if has_urls else UNWATCHED
+        self.hooks: Sequence[RunHook] = ()  # around each of its runs; of its registry, once it is there
         self._services = services
         self.declared: JobFunction[Any, Any] = self  # the job of the code; another one, if this is a definition of it
 

@@ -10,6 +10,8 @@ import msgspec
 from workbell.errors import JobsError
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.resources import Resources
+from workbell.handlers.run_hooks import RunHook
+from workbell.handlers.worker_start import WorkerStart
 from workbell.model.clock import Clock
 from workbell.model.ids import new_id
 from workbell.model.job import BUILT_IN, Job
@@ -27,6 +29,9 @@ class Registry:
     def __init__(self, resources: Resources | None = None) -> None:
         self.resources = resources or Resources()  # for their handlers
         self._jobs: dict[str, JobFunction[Any, Any]] = {}
+        self._plain_hooks: list[RunHook] = []  # one list for all plain jobs: a hook may be declared after them
+        self._async_hooks: list[RunHook] = []
+        self.worker_start = WorkerStart()
         self._built_in: dict[str, JobFunction[Any, Any]] = {}  # served by every worker, hidden from users
         self.find_definition: Callable[[str, str], Job | None] = nothing_defined  # of a tenant, by name; see Runtime
         self._defined: dict[tuple[str, str], tuple[Job, JobFunction[Any, Any], JobFunction[Any, Any]]] = {}
@@ -39,16 +44,41 @@ class Registry:
             )
         if job.name in BUILT_IN:
             raise JobsError(f"job {job.name}: Workbell itself has a job of this name; choose another.")
+        self.check_hooks(job.name, is_async=job.is_async)
+        job.hooks = self.hooks_of(is_async=job.is_async)
         self._jobs[job.name] = job
 
     def add_built_in(self, job: JobFunction[Any, Any]) -> None:
+        """Add a job of Workbell itself. The application's hooks are not for it."""
         self._built_in[job.name] = job
 
     def replace(self, jobs: Sequence[JobFunction[Any, Any]], dropped: Iterable[str]) -> None:
         """Add or replace jobs and drop others in one assignment, so that readers see all changes or none."""
         gone = set(dropped)
         others = {name: job for name, job in self._jobs.items() if name not in gone}
+        for job in jobs:
+            job.hooks = self.hooks_of(is_async=job.is_async)
         self._jobs = others | {job.name: job for job in jobs}
+
+    # Hooks
+
+    def add_hook(self, hook: RunHook) -> None:
+        for job in self:
+            hook.check_job(job.name, is_async=job.is_async)
+        for is_async in (False, True):
+            if hook.surrounds(is_async=is_async):
+                self.hooks_of(is_async=is_async).append(hook)
+
+    def hooks_of(self, *, is_async: bool) -> list[RunHook]:
+        """Hooks around runs of async or of plain handlers, the outermost first."""
+        return self._async_hooks if is_async else self._plain_hooks
+
+    def check_hooks(self, job: str, *, is_async: bool) -> None:
+        """Raise if a hook that was declared before cannot surround this job."""
+        for hook in self.hooks_of(is_async=is_async):
+            hook.check_job(job, is_async=is_async)
+
+    # Find
 
     def find(self, name: str) -> JobFunction[Any, Any] | None:
         return self._jobs.get(name) or self._built_in.get(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from workbell.logs.secrets import without_secrets
+from workbell.logs.secrets import url_without_secrets
 from workbell.settings import Settings
 
 _DEFAULTS = Settings()
@@ -22,7 +22,7 @@ class Resources(NamedTuple):
 
     def __repr__(self) -> str:
         """Without the key, and the password of the database."""
-        return f"Resources(database={without_secrets(self.database)!r}, storage={self.storage!r})"
+        return f"Resources(database={url_without_secrets(self.database)!r}, storage={self.storage!r})"
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Resources:

@@ -1,1 +1,1 @@
-"""HTTP service: one FastAPI application, made by `make_app` from a Workbell."""
+"""HTTP service: one Starlette application, made by `make_app` from a Workbell."""

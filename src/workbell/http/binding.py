@@ -6,7 +6,8 @@ import errno
 import socket
 
 from workbell.errors import SettingsError
-from workbell.http.origins import is_loopback, is_of_this_machine
+from workbell.http.policies.origins import is_of_this_machine
+from workbell.model.loopback import is_loopback
 from workbell.model.public_url import read_public_url
 from workbell.settings import Settings
 

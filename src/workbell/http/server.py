@@ -11,13 +11,13 @@ from collections.abc import Iterator
 import uvicorn
 
 from workbell.errors import SettingsError
-from workbell.http.accept_errors import Accepting
 from workbell.http.app import make_app
 from workbell.http.binding import BACKLOG, check_open
-from workbell.http.connection_deadlines import EdgeProtocol
-from workbell.http.connection_limits import Edge
+from workbell.http.policies.accept_errors import Accepting
+from workbell.http.policies.connection_deadlines import EdgeProtocol
+from workbell.http.policies.connection_limits import Edge
+from workbell.http.policies.service_address import forget_running, note_running
 from workbell.http.service import Service
-from workbell.http.service_address import forget_running, note_running
 from workbell.http.sockets.protocol import SocketProtocol
 from workbell.model.client_address import TrustedProxies
 

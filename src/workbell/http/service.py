@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from starlette.requests import HTTPConnection, Request
 
@@ -12,32 +12,29 @@ from workbell.agents.long_polls import LongPolls
 from workbell.client.local import LocalClient
 from workbell.engine.one_shot import OneShot
 from workbell.errors import Forbidden, InvalidOption, NotFound, TooMany, Unauthorized
-from workbell.http.access_watch import AccessWatch, AuthHook, ask_hook
-from workbell.http.cached_answers import CachedPages, Readiness
-from workbell.http.call import KNOWN, ApiCall
-from workbell.http.doctor_checks import Doctor
-from workbell.http.enqueueing import Enqueueing
-from workbell.http.hints import HintListener
-from workbell.http.metrics import Metrics
-from workbell.http.open_limits import OpenCounts
-from workbell.http.origins import allowed_hosts, host_is_allowed, origin_is_allowed
-from workbell.http.rate_limits import Buckets
-from workbell.http.request_counts import RequestCounts
-from workbell.http.session_cookie import SessionCookie
+from workbell.http.features.doctor_checks import Doctor
+from workbell.http.features.enqueueing import Enqueueing
+from workbell.http.features.hints import HintListener
+from workbell.http.features.metrics import Metrics
+from workbell.http.features.request_counts import RequestCounts
+from workbell.http.framework.cached_answers import CachedPages, Readiness
+from workbell.http.framework.call import KNOWN, ApiCall
+from workbell.http.framework.raw_headers import header_of
+from workbell.http.policies.access_watch import AccessWatch, AuthHook, ask_hook
+from workbell.http.policies.open_limits import OpenCounts
+from workbell.http.policies.origins import allowed_hosts, host_is_allowed, origin_is_allowed
+from workbell.http.policies.rate_limits import Buckets
+from workbell.http.policies.session_cookie import SessionCookie
 from workbell.http.sockets.hub import Hub
 from workbell.http.sockets.tickets import TicketRates
-from workbell.http.tally_chart import TallyChart
 from workbell.job_files.job_folder import JobFolder
-from workbell.model.access import EVERY_TENANT, Access, Scope, TokenKind, access_of
+from workbell.model.access import EVERY_TENANT, Access, Scope
 from workbell.model.audit import ActorKind
 from workbell.model.client_address import TrustedProxies, network_of
 from workbell.model.job import name as checked_name
 from workbell.model.public_url import read_public_url
 from workbell.notices.bus import Bus
 from workbell.settings import Settings
-
-if TYPE_CHECKING:
-    from workbell.http.routing import RouteGuard
 
 T = TypeVar("T")
 
@@ -96,7 +93,6 @@ class Service:
         self.readiness = Readiness(self.client)
         self.opened = OpenCounts()
         self.hub = Hub(self)
-        self.tally_chart = TallyChart()
         self.doctor = Doctor()
 
     def be_here(self) -> None:
@@ -116,17 +112,17 @@ class Service:
 
     # Authentication
 
-    async def admit(self, request: Request, guard: RouteGuard) -> ApiCall:
+    async def admit(self, request: Request, scope: Scope | None, *, is_open: bool = False) -> ApiCall:
         """Authorise a request, or raise why not."""
-        if guard.open:
+        if is_open:
             self.check_host(request)
             return ApiCall(
                 self, request, Access(actor="nobody", kind=ActorKind.ANYBODY), self.client.tenant, self.client
             )
         access = await self.access_of(request)
         request.scope[KNOWN] = True
-        if guard.needs is not None and not access.may(guard.needs):
-            raise Forbidden(f"This needs the scope {guard.needs!s}, and {access.actor} has {_listed(access.scopes)}.")
+        if scope is not None and not access.may(scope):
+            raise Forbidden(f"This needs the scope {scope!s}, and {access.actor} has {_listed(access.scopes)}.")
         self.check_rate(access)
         tenant = self.tenant_of(request, access)
         return ApiCall(self, request, access, tenant, self.client_of(tenant))
@@ -146,7 +142,7 @@ class Service:
             if access is not None:
                 self.check_origin(connection)
                 return access
-        text = bearer = _bearer(connection.headers.get("authorization"))
+        text = bearer = _bearer(header_of(connection.scope, b"authorization"))
         if text is None:
             text = self.session_cookie.read(connection)
             if text is not None or self._for_all:
@@ -155,21 +151,21 @@ class Service:
             return Access(tenant=EVERY_TENANT, scopes=EVERYTHING, user_id=0, kind=ActorKind.ANYBODY, actor="anybody")
         if text is None:
             raise Unauthorized("There is no token; send it as `Authorization: Bearer wb_…`.")
-        token = await self.verified.acheck(text)
-        if token is None:
+        access = await self.verified.aaccess(text)
+        if access is None:
             self.count_failure(connection)
             raise Unauthorized("The token is not valid; it may have expired or been revoked.")
-        if bearer is not None and token.kind is TokenKind.SESSION:
+        if bearer is not None and access.kind is ActorKind.SESSION:
             self.count_failure(connection)
             raise Unauthorized(
                 "This is the session of a browser, which is good in its cookie alone; make a token for the program "
                 "with `workbell tokens create`."
             )
-        return access_of(token)
+        return access
 
     def check_host(self, connection: HTTPConnection) -> None:
         """Refuse requests for a name that is not ours (DNS rebinding)."""
-        if self.hosts and not host_is_allowed(connection.headers.get("host"), self.hosts):
+        if self.hosts and not host_is_allowed(header_of(connection.scope, b"host"), self.hosts):
             raise Forbidden(
                 "The Host header names no host of this service; the settings http_hosts and http_public_url name them."
             )

@@ -2,7 +2,7 @@
 
 from workbell.job_files.job_file import DEFAULT_RETRY, FileProblem, FolderChange, JobFile
 from workbell.job_files.load import JobFiles
-from workbell.job_files.reloads import Reload, Reloads
+from workbell.job_files.reloads import Reloads
 from workbell.job_files.watch import FileWatch
 
 __all__ = [
@@ -12,6 +12,5 @@ __all__ = [
     "FolderChange",
     "JobFile",
     "JobFiles",
-    "Reload",
     "Reloads",
 ]

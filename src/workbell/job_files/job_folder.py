@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -18,6 +19,7 @@ from workbell.handlers.app_database import check_database, file_of
 from workbell.handlers.event_handler import accept_events
 from workbell.handlers.job_function import JobFunction
 from workbell.job_files import DEFAULT_RETRY, FileProblem, FileWatch, FolderChange, JobFile, JobFiles, Reloads
+from workbell.job_files.settings import OF_TICKS
 from workbell.model.job import name as checked_name
 from workbell.model.run import Run, Status
 from workbell.process.identity import program_name
@@ -26,10 +28,12 @@ from workbell.runs.runtime import Runtime
 from workbell.scheduling.schedules import Declaration, Schedules
 from workbell.settings import Settings, find_file
 from workbell.stores.port import Filter
+from workbell.wire.runs import RunShown
 
 log = logging.getLogger("workbell.jobs")
 
 RUNS = 50
+ENDED = (Status.SUCCEEDED, Status.FAILED)
 
 
 class RegisteredJob(NamedTuple):
@@ -73,12 +77,18 @@ class JobFolder:
         self._listeners: list[Callable[[FolderChange], None]] = []
         self.problems: Sequence[FileProblem] = ()
         self.reloads = Reloads()
+        self.code_name: str | None = None  # of the code's schedules and triggers; otherwise the project's
         self.declares_schedules = True  # False in a worker beside a scheduler, which does it
         self.logs_problems = True  # False in all worker processes but one
 
     @property
     def project(self) -> str:
         return self._settings.project or program_name()
+
+    @property
+    def _code_source(self) -> str:
+        """Owner of the schedules and triggers of the code: a start switches off what that owner no longer declares."""
+        return f"code:{self.code_name or self.project}"
 
     def start(self) -> None:
         """Load the job files, and declare the schedules and triggers of the code, before the engine runs."""
@@ -88,8 +98,8 @@ class JobFolder:
         if not self.declares_schedules:
             return
         names = self.put_code_schedules()
-        reason = f"the code of {self.project!r} no longer declares it"
-        self._schedules.disable_others(names, source=f"code:{self.project}", reason=reason)
+        reason = f"the code of {(self.code_name or self.project)!r} no longer declares it"
+        self._schedules.disable_others(names, source=self._code_source, reason=reason)
         self.put_triggers()
 
     def load(self) -> FolderChange:
@@ -122,9 +132,10 @@ class JobFolder:
     def _apply(self, change: FolderChange) -> None:
         registry = self._runtime.registry
         taken = set(registry.served) - set(self._loaded)  # by code, or by Workbell itself
-        clashes = [file for file in change.loaded if file.name in taken]
-        files = [file for file in change.loaded if file.name not in taken]
-        problems = [*change.problems, *(self.clash_of(file) for file in clashes)]
+        clashes = [self.clash_of(file) for file in change.loaded if file.name in taken]
+        unfit = {file.name: problem for file in change.loaded if (problem := self.hook_problem(file)) is not None}
+        files = [file for file in change.loaded if file.name not in taken and file.name not in unfit]
+        problems = [*change.problems, *clashes, *unfit.values()]
         for problem in problems:
             if problem not in self.problems:
                 log.log(logging.ERROR if self.logs_problems else logging.DEBUG, "%s", problem)
@@ -157,7 +168,9 @@ class JobFolder:
     @property
     def _declared(self) -> DeclaredTriggers:
         if self._triggers is None or self._triggers.store is not self._runtime.store:  # a test may have given another
-            self._triggers = DeclaredTriggers(self._runtime.store, self._runtime.tenant, self.project)
+            self._triggers = DeclaredTriggers(
+                self._runtime.store, self._runtime.tenant, self.project, code=self._code_source
+            )
         return self._triggers
 
     @property
@@ -195,6 +208,14 @@ class JobFolder:
         owner = "the app" if job is None else job.handler
         return FileProblem(file.path, None, f"the job {file.name!r} is declared by {owner} already; rename the file.")
 
+    def hook_problem(self, file: JobFile) -> FileProblem | None:
+        """Problem of a file whose function a hook cannot surround."""
+        try:
+            self._runtime.registry.check_hooks(file.name, is_async=inspect.iscoroutinefunction(file.function))
+        except JobsError as error:
+            return FileProblem(file.path, None, str(error))
+        return None
+
     def job_of(self, file: JobFile) -> JobFunction[Any, Any]:
         """The job function of a file, not registered."""
         job: JobFunction[Any, Any] = JobFunction(
@@ -221,15 +242,14 @@ class JobFolder:
         assert job is not None
         settings: dict[str, Any] = {"cron": file.schedule, "payload": file.payload, "enabled": file.enabled}
         settings["description"] = file.description.partition("\n")[0]
-        optional = ("timezone", "window", "outside", "overlap", "catch_up", "jitter")
-        settings |= {name: getattr(file, name) for name in optional if getattr(file, name) is not None}
+        settings |= {name: value for name in OF_TICKS if (value := getattr(file, name)) is not None}
         return Declaration(file.name, job, settings)  # type: ignore[arg-type]  # its keys come from a file
 
     def put_code_schedules(self, since: datetime | None = None) -> Sequence[str]:
         """Store the schedules of `@bell.job(cron=…)`; return their names. New ones tick from `since` or now on."""
         declared = [job for job in self._runtime.registry if job.ticks is not None]
         declarations = [Declaration(job.name, job, job.ticks) for job in declared if job.ticks is not None]
-        self._schedules.put_all(declarations, source=f"code:{self.project}", since=since)
+        self._schedules.put_all(declarations, source=self._code_source, since=since)
         return [job.name for job in declared]
 
     def declare_again(self) -> None:
@@ -295,10 +315,8 @@ class JobFolder:
     def get_runs(self, name: str) -> Sequence[JobRun]:
         """The last 50 finished runs of a job, newest first."""
         checked_name("job", name, InvalidOption)
-        ended = self._runtime.store.runs.list(
-            Filter(self._runtime.tenant, [Status.SUCCEEDED, Status.FAILED], job=name, limit=RUNS)
-        )
-        return [_as_job_run(run) for run in ended]
+        ended = self._runtime.store.runs.list(Filter(self._runtime.tenant, ENDED, job=name, limit=RUNS))
+        return [as_job_run(run) for run in ended]
 
     def close(self) -> None:
         """Stop watching, and remove the modules of the job files."""
@@ -314,6 +332,6 @@ class JobFolder:
         self._shut_down()
 
 
-def _as_job_run(run: Run) -> JobRun:
+def as_job_run(run: Run | RunShown) -> JobRun:
     status = "completed" if run.status is Status.SUCCEEDED else "failed"
     return JobRun(run.id, run.started_at, run.finished_at, status, run.error, run.attempt)

@@ -5,34 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from enum import StrEnum
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
 
 from workbell.job_files.job_file import FileProblem, FolderChange, JobFile
+from workbell.model.reload import Reload, ReloadOutcome
 
 MOST = 100
-
-
-class ReloadOutcome(StrEnum):
-    LOADED = "loaded"  # new, or without problems again
-    CHANGED = "changed"
-    REMOVED = "removed"
-    FAILED = "failed"  # its last good version is used on, if there is one
-
-
-class Reload(NamedTuple):
-    """Entry about one file: its reload, or one of its problems."""
-
-    number: int  # counted from the start of the process
-    at: datetime
-    path: str
-    outcome: ReloadOutcome
-    message: str | None = None
-    line: int | None = None
-    jobs: tuple[str, ...] = ()
-    standing: bool = False  # the problem is still there
 
 
 class Reloads:

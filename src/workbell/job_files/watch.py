@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from workbell.job_files.locations import ProjectFolders
+from workbell.process.platform import platform
 from workbell.trust.imports import is_foreign
 
 log = logging.getLogger("workbell.job_files")
@@ -39,7 +40,7 @@ class FileWatch:
         self._project_folders = ProjectFolders(project, jobs)
         self._left_out = {str(folder.resolve()) for folder in leave_out}  # such as the folder of stored files
         self._changed = changed
-        self._polling = polling
+        self._polling = polling or not platform().folder_events
         self._stop = threading.Event()
         self._seen: Times = {}
         self._thread = threading.Thread(target=self._run, name="workbell-watch", daemon=True)

@@ -8,6 +8,8 @@ import re
 # of the word is hidden. The bounds keep the search quick in any text.
 _IN_URL = re.compile(r"(?<=://)([^\s/@:\"']{0,200}):[^\s\"']{0,500}@")
 _AS_OPTION = re.compile(r"(?i)\b(password\s?=\s?)('[^']*'|[^&\s'\"]+)")
+_IN_WHOLE_URL = re.compile(r"(?<=://)([^/@:]*):.*@", re.DOTALL)
+_AS_PARAMETER = re.compile(r"(?i)(\bpassword\s*=)[^&]+")
 
 
 def without_secrets(text: str) -> str:
@@ -17,6 +19,13 @@ def without_secrets(text: str) -> str:
     if "assword" in text or "ASSWORD" in text:
         text = _AS_OPTION.sub(r"\1…", text)
     return text
+
+
+def url_without_secrets(url: str) -> str:
+    """The same for a text that is one URL: blanks and quotes in its password are hidden with it."""
+    if "://" not in url:
+        return without_secrets(url)
+    return _AS_PARAMETER.sub(r"\1…", _IN_WHOLE_URL.sub(r"\1:…@", url))
 
 
 def without_quotes(message: str) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
-from typing import assert_never
+from functools import lru_cache
+from typing import Annotated, assert_never
 
 import msgspec
+from msgspec import Meta
 
 from workbell.errors import InvalidOption
 from workbell.model.audit import Actor, ActorKind
@@ -60,7 +62,7 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
     """A stored token: never its text, only the SHA-256 of it."""
 
     id: str
-    hash: str
+    hash: Annotated[str, Meta(description="The SHA-256 of its text.")]
     created_at: datetime
     tenant: str = TENANT  # or `*`
     kind: TokenKind = TokenKind.API
@@ -80,14 +82,18 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
 class Access(msgspec.Struct, frozen=True, kw_only=True):
     """Access of a caller: its scopes, its tenant, and its name in the audit log."""
 
-    tenant: str = TENANT  # or `*`
-    scopes: frozenset[Scope] = frozenset()
-    actor: str = ""
-    user_id: UserId | None = None
-    agent: str | None = None
-    token: str | None = None  # its id
-    kind: ActorKind = ActorKind.APP  # set by the service, whatever a hook says
-    made_with: str | None = None  # the id of the token that a session was made with
+    tenant: Annotated[str, Meta(description="The tenant it acts for; `*`: any.")] = TENANT
+    scopes: Annotated[frozenset[Scope], Meta(description="What it may do.")] = frozenset()
+    actor: Annotated[str, Meta(description="The name in the audit log.")] = ""
+    user_id: Annotated[UserId | None, Meta(description="Whose notifications it reads.")] = None
+    agent: Annotated[str | None, Meta(description="The id of the agent that it is.")] = None
+    token: Annotated[str | None, Meta(description="The id of the token behind it; set by the service.")] = None
+    kind: Annotated[
+        ActorKind, Meta(description="Kind of the actor in the audit log; set by the service, here always `app`.")
+    ] = ActorKind.APP
+    made_with: Annotated[
+        str | None, Meta(description="The id of the token that a session was made with; set by the service.")
+    ] = None
 
     @property
     def who(self) -> Actor:
@@ -95,10 +101,16 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         return Actor(kind=self.kind, name=self.actor, token=self.token, made_with=self.made_with, user_id=self.user_id)
 
     def may(self, scope: Scope) -> bool:
-        return any(scope in INCLUDED[own] for own in self.scopes)
+        return scope in _included(self.scopes)
 
     def may_act_for(self, tenant: str) -> bool:
         return self.tenant in (EVERY_TENANT, tenant)
+
+
+@lru_cache(maxsize=256)
+def _included(scopes: frozenset[Scope]) -> frozenset[Scope]:
+    """Scopes, and those that they include."""
+    return frozenset().union(*(INCLUDED[scope] for scope in scopes))
 
 
 MADE_WITH = "token "  # before the id of the token that a session was made with, in its `created_by`

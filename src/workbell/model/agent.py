@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 import msgspec
 
@@ -14,8 +15,24 @@ from workbell.model.job import TENANT
 
 LABEL = "label:"
 LOST_AFTER = timedelta(seconds=45)
-LONGEST_LEASE = timedelta(hours=1)
+SHORTEST_LEASE, LONGEST_LEASE = timedelta(seconds=5), timedelta(hours=1)
 HOLDER = "agent/"  # prefix of the names under which agents hold leases
+MOST_LABELS = 50  # of an agent
+MOST_JOBS = 1000  # that an agent names in a poll
+CAPACITY = 100  # runs of one poll
+MOST_HELD = 1000  # runs that a poll or a heartbeat names
+MOST_LINES = 1000  # log lines of one report
+SESSION_LIMIT = 64  # characters
+
+
+class Ending(StrEnum):
+    """Statuses of an agent's finished attempt."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELED = "canceled"
+    SNOOZED = "snoozed"
+    RELEASED = "released"
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):

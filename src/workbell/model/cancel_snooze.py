@@ -1,4 +1,4 @@
-"""`Cancel`, `Snooze` and `TryAgain`: a handler returns or raises one to decide what happens to its run."""
+"""`Cancel`, `Snooze`, `TryAgain`, `RetryAfter`: a handler returns or raises one to decide what happens to its run."""
 
 from __future__ import annotations
 
@@ -44,3 +44,13 @@ class TryAgain(Exception):
         self.wait = max(span("TryAgain", after), timedelta(0))
         self.again = again
         self.result = result
+
+
+class RetryAfter(Exception):
+    """For integrations that call other people's functions: the attempt fails with the error of such a function, as if
+    it had not been wrapped, and the next attempt waits for at least so many seconds."""
+
+    def __init__(self, error: BaseException, after: float | timedelta) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.wait = span("RetryAfter", after)

@@ -11,12 +11,16 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple, Protocol
+from typing import Annotated, NamedTuple, Protocol
+
+from msgspec import Meta
 
 from workbell.errors import InvalidOption
 
 log = logging.getLogger("workbell.clock")
 
+Instant = Annotated[datetime, Meta(tz=True)]
+"""A time with its zone, in structs that are also sent as JSON."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 QUICK = 0.05  # seconds that a measurement may take; a slower one is tried again
 SLOW = 0.5  # one that took longer than this cannot confirm anything

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
+from workbell.model.clock import Instant
 from workbell.model.run import Status
+from workbell.model.schema_examples import RUN_ID
 
 
 class Delivery(msgspec.Struct, frozen=True):
     """A delivery: a run, in the words of webhooks."""
 
-    id: str
+    id: Annotated[str, Meta(description="Its id: that of its run.", examples=[RUN_ID])]
     endpoint: str
     event: str | None
-    status: Status
+    status: Annotated[Status, Meta(description="That of its run.")]
     attempts: int
-    created_at: datetime
-    status_code: int | None = None
-    duration_ms: float | None = None
-    answer: str | None = None
-    error: str | None = None
-    next_attempt_at: datetime | None = None
-    finished_at: datetime | None = None
+    created_at: Instant
+    status_code: Annotated[int | None, Meta(description="Of the last answer.")]
+    duration_ms: Annotated[float | None, Meta(description="How long the last answer took.")]
+    answer: Annotated[str | None, Meta(description="The beginning of the last answer, at most a kilobyte.")]
+    error: Annotated[str | None, Meta(description="What went wrong last, or why it was canceled.")]
+    next_attempt_at: Instant | None
+    finished_at: Instant | None
 
     def as_dict(self) -> dict[str, Any]:
         return msgspec.structs.asdict(self)

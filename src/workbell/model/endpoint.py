@@ -11,6 +11,8 @@ from workbell.model.alert import SEALED, shown_url
 from workbell.model.job import TENANT
 from workbell.model.retry import Retry
 
+BY_HAND = "disabled by hand"  # the reason, where none is given
+
 
 class SealedSecret(msgspec.Struct, frozen=True, omit_defaults=True):
     """A signing secret as it is stored; the last one of an endpoint is the newest."""

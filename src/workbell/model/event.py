@@ -40,6 +40,8 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
     def as_dict(self) -> dict[str, Any]:
         """The event in the words of the public API, ready for JSON."""
+        from workbell.wire.events import PUBLIC_FIELDS
+
         return {name: getattr(self, name) for name in PUBLIC_FIELDS}
 
     def cloud_event(self) -> dict[str, Any]:
@@ -72,9 +74,6 @@ class NewEvent(NamedTuple):
 
     event: Event
     once: EmitKey | None = None
-
-
-PUBLIC_FIELDS = ("id type source subject time data key tenant system depth cause created_at fanned_out_at").split()
 
 
 class MatchOutcome(StrEnum):

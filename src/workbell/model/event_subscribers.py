@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
+from workbell.model.clock import Instant
 from workbell.model.event import MatchOutcome
+
+SubscriberKind = Literal["trigger", "endpoint"]
+ABOUT_NAME = "Of an endpoint, its URL without the query."
 
 
 class EventSubscriber(msgspec.Struct, frozen=True):
     """A trigger or an endpoint whose patterns match an event type; it starts runs only if it is enabled."""
 
-    kind: str  # trigger or endpoint
+    kind: SubscriberKind
     id: str
-    name: str  # of an endpoint, its URL without the query
-    patterns: tuple[str, ...]  # those of its patterns that match
+    name: Annotated[str, Meta(description=ABOUT_NAME)]
+    patterns: Annotated[tuple[str, ...], Meta(description="Those of its patterns that match.")]
     enabled: bool
-    reason: str | None = None  # why it is disabled, where that was noted
-    job: str | None = None  # what a trigger starts
+    reason: Annotated[str | None, Meta(description="Why it is disabled, where that was noted.")]
+    job: Annotated[str | None, Meta(description="What a trigger starts.")]
 
     def as_dict(self) -> dict[str, Any]:
         return msgspec.structs.asdict(self)
@@ -29,13 +33,13 @@ class Matched(msgspec.Struct, frozen=True):
     """A match of an event, and its outcome."""
 
     event: str
-    kind: str | None  # trigger or endpoint; none once it was removed
-    subscriber: str
-    name: str | None  # of an endpoint, its URL without the query
+    kind: Annotated[SubscriberKind | None, Meta(description="None once it was removed.")]
+    subscriber: Annotated[str, Meta(description="The id of the trigger or endpoint.")]
+    name: Annotated[str | None, Meta(description=ABOUT_NAME)]
     outcome: MatchOutcome
     run: str | None
     reason: str | None
-    created_at: datetime
+    created_at: Instant
 
     def as_dict(self) -> dict[str, Any]:
         return msgspec.structs.asdict(self)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID, uuid5
 
 import msgspec
+from msgspec import Meta
 
+from workbell.model.clock import Instant
 from workbell.model.run import PENDING, Attempt, AttemptStatus, Run, Status
+from workbell.model.schema_examples import RUN_ID
 
 
 class ExecutionStatus(StrEnum):
@@ -30,18 +32,18 @@ class InvocationStatus(StrEnum):
 class Execution(msgspec.Struct, frozen=True, kw_only=True):
     """The execution of an event for one trigger. `job_id` is the trigger's id; `id` is that of the run behind it."""
 
-    id: str
-    job_id: str | None
+    id: Annotated[str, Meta(description="That of the run behind it.", examples=[RUN_ID])]
+    job_id: Annotated[str | None, Meta(description="The id of the trigger.")]
     event_id: str | None
     status: ExecutionStatus
-    attempt_number: int  # of the last attempt that began; 0 before the first
-    started_at: datetime | None
-    completed_at: datetime | None
+    attempt_number: Annotated[int, Meta(description="Of the last attempt that began; 0 before the first.")]
+    started_at: Instant | None
+    completed_at: Instant | None
     error: str | None
     result: Any
-    next_retry_at: datetime | None
-    locked: datetime | None  # since when a worker holds it
-    created_at: datetime
+    next_retry_at: Instant | None
+    locked: Annotated[Instant | None, Meta(description="Since when a worker holds it.")]
+    created_at: Instant
 
     def as_dict(self) -> dict[str, Any]:
         return msgspec.structs.asdict(self)
@@ -53,12 +55,12 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     execution_id: str
     attempt_number: int
-    started_at: datetime | None
-    completed_at: datetime | None
+    started_at: Instant | None
+    completed_at: Instant | None
     status: InvocationStatus
     error: str | None
     result: Any
-    created_at: datetime | None
+    created_at: Instant | None
 
     def as_dict(self) -> dict[str, Any]:
         return msgspec.structs.asdict(self)

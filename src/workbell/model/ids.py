@@ -10,7 +10,7 @@ import os
 import random
 import re
 import time
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
 from threading import Lock
@@ -22,6 +22,7 @@ LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 _HEX = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
 _TAIL = 2**48 - 1
 _MILLISECOND = timedelta(milliseconds=1)
+_LAST_MILLISECOND = (datetime.max.replace(tzinfo=UTC) - EPOCH) // _MILLISECOND
 
 
 class IdSource:
@@ -87,6 +88,11 @@ def first_id_at(time: datetime) -> str:
     """The smallest id that can be made in the millisecond of a time: a bound for ids that are asked for by time."""
     text = f"{max((time - EPOCH) // _MILLISECOND, 0):012x}"
     return f"{text[:8]}-{text[8:]}-7000-8000-000000000000"
+
+
+def time_of(run_id: str) -> datetime:
+    """The time at which an id was made, by the clock of its maker; at the latest the end of the year 9999."""
+    return EPOCH + min(int(run_id[:8] + run_id[9:13], 16), _LAST_MILLISECOND) * _MILLISECOND
 
 
 @lru_cache(maxsize=8192)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
+
+from workbell.model.clock import Instant
 
 
 class LogLine(msgspec.Struct, frozen=True):
@@ -12,7 +15,7 @@ class LogLine(msgspec.Struct, frozen=True):
 
     run: str
     attempt: int
-    line: int
-    at: datetime
-    level: str
-    message: str
+    line: Annotated[int, Meta(description="Its number within the attempt, from 0.")]
+    at: Instant
+    level: Annotated[str, Meta(description="`INFO`, `WARNING`, `ERROR`, as the logging system names them.")]
+    message: Annotated[str, Meta(description="The message, with the traceback below it if there was one.")]

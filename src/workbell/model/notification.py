@@ -25,13 +25,12 @@ class Notification(msgspec.Struct, frozen=True):
     def data(self) -> Any:
         return decode(self.text)
 
+    @property
+    def read(self) -> bool:
+        return self.read_at is not None
+
     def as_dict(self) -> dict[str, Any]:
         """In the words of the public API, ready for JSON."""
-        return {
-            "id": self.id,
-            "user_id": self.user_id,
-            "data": self.data,
-            "created_at": self.created_at,
-            "read": self.read_at is not None,
-            "read_at": self.read_at,
-        }
+        from workbell.wire.notifications import NotificationShown
+
+        return {name: getattr(self, name) for name in NotificationShown.__struct_fields__}

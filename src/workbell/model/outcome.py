@@ -9,7 +9,7 @@ from typing import Any, assert_never
 import msgspec
 
 from workbell.model import state
-from workbell.model.cancel_snooze import Cancel, Snooze, TryAgain
+from workbell.model.cancel_snooze import Cancel, RetryAfter, Snooze, TryAgain
 from workbell.model.clock import span
 from workbell.model.error_text import describe_error, describe_words
 from workbell.model.payload import clean_text, encode_result
@@ -83,6 +83,9 @@ def read_return(value: Any) -> Outcome:
 def failed_of(raised: Raised) -> Failed:
     """A raised exception as text: all of it that is stored and that decisions use."""
     error = raised.error
+    if isinstance(error, RetryAfter):
+        failed = failed_of(Raised(error.error, raised.reason, raised.final))
+        return msgspec.structs.replace(failed, wait=max(failed.wait, error.wait.total_seconds()))
     kinds = tuple(sorted(kinds_of(type(error))))
     if not isinstance(error, TryAgain):
         return Failed(describe_error(error), raised.reason, kinds, raised.final)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
+from workbell.model.clock import Instant
 from workbell.model.run import Lane
 
 
 class Pause(msgspec.Struct, frozen=True):
     """A pause of a queue, a job, or one job in one queue. None stands for all."""
 
-    tenant: str
-    queue: str | None
-    job: str | None
-    since: datetime
+    tenant: Annotated[str, Meta(description="Whose pause it is.")]
+    queue: Annotated[str | None, Meta(description="The queue; null: every one.")]
+    job: Annotated[str | None, Meta(description="The job; null: every one.")]
+    since: Instant
 
     def covers(self, lane: Lane) -> bool:
         return lane.tenant == self.tenant and self.queue in (None, lane.queue) and self.job in (None, lane.job)

@@ -9,15 +9,16 @@ from typing import Any, NamedTuple, TypedDict, cast
 
 import msgspec
 
-from workbell.errors import InvalidOption
+from workbell.errors import ClockSkew, InvalidOption
 from workbell.model.clock import aware, seconds, span, time_limit
-from workbell.model.ids import new_id
+from workbell.model.ids import new_id, time_of
 from workbell.model.job import name
 from workbell.model.keys import KeyScope, read_scope, stored_key
 from workbell.model.retry import Retry, read_retry
 from workbell.model.run import NO_OPTIONS, IdempotencyKey, Lane, NewRun, OnDuplicate, Options, Run, Status
 from workbell.model.run_defaults import NO_DEFAULTS, RUN_WORDS, Maker, RunDefaults
 from workbell.model.run_settings import read_flag, read_priority, read_user
+from workbell.model.state import Retention, retention_of
 from workbell.model.suggestions import list_options
 from workbell.model.users import UserId, user_number, user_text
 
@@ -70,6 +71,10 @@ class Request(NamedTuple):
     connection: Any = None
 
 
+ID_WINDOW = timedelta(minutes=15)
+"""Largest difference between the time in an id that a client chooses and the store's clock."""
+KEPT_LONG = timedelta(hours=1)
+"""Retention from which on the id of a removed run is too old to be chosen again: more than twice the window."""
 ABOUT_KEYS = ("on_duplicate", "key_for", "key_scope")
 NAMES = frozenset(EnqueueOptions.__annotations__)
 
@@ -211,6 +216,29 @@ def asked_once(new: NewRun, once: IdempotencyKey) -> NewRun:
     """The request for a run that an HTTP request under an Idempotency-Key makes: the run stores the fingerprint."""
     options = msgspec.structs.replace(new.run.options, request=once.fingerprint)
     return msgspec.structs.replace(new, run=_with_options(new.run, options), once=once)
+
+
+def with_chosen_id(new: NewRun, run_id: str, fingerprint: str) -> NewRun:
+    """The request for a run whose id the client has chosen; the run stores the fingerprint of the HTTP request.
+
+    Raises ClockSkew if the id was made at another time than now. Runs are listed by their ids; and the id of a run that
+    was removed is too old to be chosen again, see `is_gone_early`.
+    """
+    made_at, now = time_of(run_id), new.run.created_at
+    if abs(made_at - now) > ID_WINDOW:
+        raise ClockSkew(
+            f"id: {run_id} was made at {made_at:%Y-%m-%d %H:%M:%SZ}, and it is {now:%Y-%m-%d %H:%M:%SZ} here; set the "
+            "clock of the machine that makes ids, make a new id for a new run, or leave id out."
+        )
+    options = msgspec.structs.replace(new.run.options, request=fingerprint)
+    run = msgspec.structs.replace(new.run, id=run_id, options_text=_text_of(options))
+    return msgspec.structs.replace(new, run=run, chosen=True)
+
+
+def is_gone_early(run: Run, keep: Retention) -> bool:
+    """Whether a run may be removed from history so soon that its id could be chosen again."""
+    own = retention_of(run, keep)
+    return min(own.succeeded, own.other) < KEPT_LONG
 
 
 def with_parent(run: Run, parent: str | None) -> Run:

@@ -68,7 +68,7 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     quiet: bool = False  # made by an event of Workbell's own: it emits none itself
     alerts: bool = False  # its schedule has an alert URL
     pings: bool = False  # and a ping URL
-    request: str | None = None  # the fingerprint of the request that made it under an Idempotency-Key
+    request: str | None = None  # the fingerprint of the request that made it under an Idempotency-Key or a chosen id
     parent: str | None = None  # the run whose handler made it
     user: str | None = None  # whom it belongs to, if that is a text
 
@@ -84,7 +84,8 @@ def read_options(text: str | None) -> Options:
 class Run(msgspec.Struct, frozen=True, gc=False):
     """One execution of a job. Times are aware and in UTC; `input` and `result` are plain JSON values."""
 
-    # The order of these fields is the order of the columns that every store reads: see stores/rows.py.
+    # The order of these fields is the order of the columns that every store reads: see stores/rows.py. From
+    # `finished_at` on they are those of history alone.
     id: str
     lane: Lane
     status: Status
@@ -208,14 +209,9 @@ class Run(msgspec.Struct, frozen=True, gc=False):
 
     def as_dict(self) -> dict[str, Any]:
         """The run in the words of the public API, ready for JSON."""
+        from workbell.wire.runs import PUBLIC_FIELDS
+
         return {name: getattr(self, name) for name in PUBLIC_FIELDS}
-
-
-PUBLIC_FIELDS = (
-    "id job status attempt failures losses scheduled_for started_at finished_at input result error error_type reason "
-    "queue priority tag key user_id tenant schedule event target parent retry_of rescheduled_from persistent "
-    "expires_at remove_at progress cancel_requested created_at updated_at"
-).split()
 
 
 class AttemptStatus(StrEnum):
@@ -276,6 +272,7 @@ class NewRun(msgspec.Struct, frozen=True, gc=False):
     key_span: timedelta | None = None  # how long the key is taken; none: while the run is live
     replace_tag: bool = False
     once: IdempotencyKey | None = None  # the request of the key; a holder of another request: KeyReused
+    chosen: bool = False  # the id was chosen by the client: there may be a run of it already
 
 
 class Added(msgspec.Struct, frozen=True, gc=False):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from workbell.model.alert import URLS, repr_without_urls, shown_url, without_urls
+from workbell.model.clock import Instant
 from workbell.model.event import Event
 from workbell.model.job import TENANT
 from workbell.model.payload import decode
 from workbell.model.retry import policy_of
 from workbell.model.run import NewRun
-from workbell.model.run_defaults import RUN_WORDS, RunDefaults
+from workbell.model.run_defaults import RunDefaults
 
 
 class ScheduleKind(StrEnum):
@@ -156,35 +158,26 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     def as_dict(self) -> dict[str, Any]:
         """The schedule in the words of the public API, ready for JSON."""
-        own = {name: getattr(self, name) for name in PUBLIC_FIELDS}
+        from workbell.wire.schedules import OPTION_FIELDS, OWN_FIELDS
+
+        own = {name: getattr(self, name) for name in OWN_FIELDS}
         settings = {name: getattr(self.options, name) for name in OPTION_FIELDS}
         policy = None if self.options.retry is None else policy_of(self.options.retry)
         settings["retry_policy"] = None if policy is None else msgspec.structs.asdict(policy)
         return own | settings | {name: shown_url(getattr(self.options, name)) for name in URLS}
 
 
-PUBLIC_FIELDS = (
-    "id name tenant job kind expression timezone enabled paused reason source payload next_run_at last_run_at "
-    "last_run_id run_count failure_count last_fire_status last_fire_at last_run_status last_status last_error "
-    "last_scheduled_at created_at updated_at"
-).split()
-OPTION_FIELDS = (
-    *RUN_WORDS,
-    *"window outside overlap catch_up catch_up_cap jitter description created_by".split(),
-)
-
-
 class Tick(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A row of the fire ledger: an instant of a schedule, or a span of them that shared one fate."""
 
     schedule: str
-    due: datetime
+    due: Annotated[Instant, Meta(description="The instant; of a span, the first.")]
     outcome: TickOutcome
-    created_at: datetime
-    until: datetime | None = None
-    count: int = 1
-    run: str | None = None
-    reason: str | None = None
+    created_at: Instant
+    until: Annotated[Instant | None, Meta(description="The last instant of a span; null for a single one.")] = None
+    count: Annotated[int, Meta(description="How many ticks the row stands for.")] = 1
+    run: Annotated[str | None, Meta(description="The run that it made or was merged into.")] = None
+    reason: Annotated[str | None, Meta(description="Why it did not simply fire.")] = None
 
 
 class ScheduleChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):

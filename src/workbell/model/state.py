@@ -367,10 +367,13 @@ def lose(
 
     Its supervisor knows what a dead child was executing: then the run is `blamed`, which makes it a suspect, or it is
     known to be innocent. Where that is unknown, a run becomes a suspect when it is lost a second time.
+
+    The error does not name the worker: its id names a host, and the error goes to whoever may see the run, in events
+    and webhooks too. The attempt has it, for operators.
     """
     crashes = run.crashes + (run.alone and blamed is not False)
     suspect = run.suspect or (run.losses + 1 >= SUSPECT_LOSSES if blamed is None else blamed)
-    error = f"The worker {run.worker} {how} while it held this run."
+    error = f"The worker {how} while it held this run."
     return _lost(run, now, crashes=crashes, suspect=suspect, error=error, reason="worker lost", keep=keep)
 
 

@@ -38,20 +38,10 @@ class Trigger(msgspec.Struct, frozen=True, kw_only=True):
 
     def as_dict(self) -> dict[str, Any]:
         """The trigger as a job definition of events: the words of the public API, ready for JSON."""
-        return {
-            "id": self.id,
-            "name": self.name,
-            "description": self.description,
-            "event_pattern": self.pattern,
-            "processor_name": self.job,
-            "enabled": self.enabled,
-            "retry_config": None if self.retry is None else config_of(self.retry),
-            **{word: getattr(self.options, word) for word in OPTION_FIELDS},
-            "source": self.source,
-            "tenant": self.tenant,
-            "created_at": self.created_at,
-            "updated_at": self.updated_at,
-        }
+        from workbell.wire.triggers import TriggerShown
+
+        found: dict[str, Any] = msgspec.to_builtins(TriggerShown.of(self), builtin_types=[datetime])
+        return found
 
 
 OPTION_FIELDS = tuple(word for word in RUN_WORDS if word != "retry")

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from hashlib import blake2b
+from typing import Annotated, NamedTuple
 
 import msgspec
+from msgspec import Meta
 
+from workbell.model.agent import is_agent
+from workbell.model.clock import Instant
 from workbell.model.job import EVERYWHERE
 from workbell.model.run import Run
 
@@ -17,19 +21,24 @@ BEAT = 10.0  # seconds between two signs of life
 class Worker(msgspec.Struct, frozen=True, kw_only=True):
     """One worker process. Its id names its incarnation too: a process that is started again is another worker."""
 
-    id: str
-    host: str
+    id: Annotated[str, Meta(description="`host/pid/start/…`; a process that is started again is another worker.")]
+    host: Annotated[str, Meta(examples=["box-1"])]
     pid: int
-    incarnation: str
+    incarnation: Annotated[str, Meta(description="Distinguishes it from an earlier process with the same pid.")]
     version: str
-    queues: tuple[str, ...] | None  # none: all of them
+    queues: Annotated[tuple[str, ...] | None, Meta(description="The queues that it serves; null: all.")]
     jobs: tuple[str, ...]
     concurrency: int
-    started_at: datetime
-    seen_at: datetime
-    stopping: bool = False
-    drained_at: datetime | None = None  # since when it is to claim nothing more, because an operator asked for that
-    drain_seen_at: datetime | None = None  # when it confirmed the drain
+    started_at: Instant
+    seen_at: Instant
+    stopping: Annotated[bool, Meta(description="True: it takes no more runs, and ends what it has.")] = False
+    drained_at: Annotated[
+        Instant | None, Meta(description="Since when it is to claim nothing more; none: it claims.")
+    ] = None
+    drain_seen_at: Annotated[
+        Instant | None,
+        Meta(description="When it confirmed the drain, and begins nothing more; none: it may not have read it yet."),
+    ] = None
 
     def is_alive(self, now: datetime) -> bool:
         """Whether it was seen lately; what it holds is decided by leases alone, never by this.
@@ -49,3 +58,11 @@ class SeenWorker(NamedTuple):
     alive: bool
     busy: int
     runs: list[Run]
+
+
+def alias_of(worker_id: str) -> str:
+    """Alias of a worker for tenants other than the program's: always the same, and it names no host.
+
+    An agent belongs to the tenant whose runs it holds, and has no other name there.
+    """
+    return worker_id if is_agent(worker_id) else f"worker-{blake2b(worker_id.encode(), digest_size=6).hexdigest()}"

@@ -26,7 +26,7 @@ from workbell.errors import InvalidUrl, QueueUnavailable, UnknownMessage
 from workbell.process.fork_safety import remake_after_fork
 from workbell.queues.message import decode, encode
 from workbell.queues.port import Permit, Sent
-from workbell.remote.address import address_of, check_token
+from workbell.remote.address import UrlWords, address_of, check_token
 from workbell.version import __version__
 
 log = logging.getLogger("workbell.queues")
@@ -65,9 +65,9 @@ def open_url(url: str) -> CloudflareQueue:
         raise InvalidUrl(f"{account}/{queue}: no token; set {TOKEN} to an API token that may edit Queues.")
     check_token(token)
     try:
-        address = address_of(api)
+        address = address_of(api, words=UrlWords("API", f"set {TOKEN}", None))
     except InvalidUrl as error:
-        raise InvalidUrl(f"api: {str(error).partition(', or insecure')[0].rstrip('.')}.") from None
+        raise InvalidUrl(f"api: {error}") from None
     return CloudflareQueue(account, queue, token, address.shown, loopback=address.loopback)
 
 

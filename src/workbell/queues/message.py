@@ -9,8 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from workbell.errors import UnknownMessage
-
-VERSION = 1
+from workbell.model.one_shot import VERSION as VERSION
 
 
 class Message(msgspec.Struct, frozen=True):

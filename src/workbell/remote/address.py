@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from workbell.errors import InvalidUrl
+from workbell.model.loopback import is_loopback
 
 PREFIX = "/api/v1"
 
@@ -19,27 +19,36 @@ class Address(NamedTuple):
     loopback: bool
 
 
-def address_of(url: object, *, insecure: bool = False) -> Address:
+class UrlWords(NamedTuple):
+    """Words for errors about a URL: what is there, and how its caller gives the token and allows plain HTTP."""
+
+    there: str
+    sign_in: str
+    allow_plain: str | None  # none: it cannot be allowed
+
+
+OF_CLIENT = UrlWords("service", "give token=", "insecure=True")
+
+
+def address_of(url: object, *, insecure: bool = False, words: UrlWords = OF_CLIENT) -> Address:
     """The address that a URL names; raises InvalidUrl if nothing may be sent there."""
     if not isinstance(url, str):
-        raise InvalidUrl(f"The service's URL must be a text, got {type(url).__name__}.")
+        raise InvalidUrl(f"The {words.there}'s URL must be a text, got {type(url).__name__}.")
     try:
         parts = urlsplit(url.strip())
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise InvalidUrl("The service's URL cannot be read; write it as https://workbell.example.com.") from None
+        raise InvalidUrl(f"The {words.there}'s URL cannot be read; write it as https://workbell.example.com.") from None
     if parts.scheme not in ("http", "https") or not host:
-        raise InvalidUrl(f"{_shown(url)!r} names no service; write it as https://workbell.example.com.")
+        raise InvalidUrl(f"{_shown(url)!r} names no {words.there}; write it as https://workbell.example.com.")
     if "@" in parts.netloc:
-        raise InvalidUrl(f"{host}: there is a name or a password in the URL; leave it out, and give token=.")
+        raise InvalidUrl(f"{host}: there is a name or a password in the URL; leave it out, and {words.sign_in}.")
     if parts.query or parts.fragment:
-        raise InvalidUrl(f"{host}: there is a query or a fragment in the URL; give only where the service is.")
-    loopback = _is_loopback(host)
+        raise InvalidUrl(f"{host}: there is a query or a fragment in the URL; give only where the {words.there} is.")
+    loopback = is_loopback(host)
     if parts.scheme == "http" and not loopback and not insecure:
-        raise InvalidUrl(
-            f"{host}: over http:// everybody on the way could read the token; use https://, "
-            "or insecure=True if the network is your own."
-        )
+        allow = "" if words.allow_plain is None else f", or {words.allow_plain} if the network is your own"
+        raise InvalidUrl(f"{host}: over http:// everybody on the way could read the token; use https://{allow}.")
     path = parts.path.rstrip("/").removesuffix(PREFIX)
     name = f"[{host}]" if ":" in host else host
     shown = f"{parts.scheme}://{name}" + ("" if port is None else f":{port}") + path
@@ -55,15 +64,6 @@ def check_token(token: object) -> str | None:
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise InvalidUrl("The token cannot be used: it is empty, or has blanks or strange characters in it.")
     return token
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _shown(url: str) -> str:

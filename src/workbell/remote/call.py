@@ -16,6 +16,8 @@ from workbell.errors import NotFound
 
 T = TypeVar("T")
 
+_encode = msgspec.json.Encoder().encode
+
 Step: TypeAlias = "RemoteCall[Any] | float"
 """Next step of a plan: a call to be answered, or seconds to wait."""
 Plan: TypeAlias = Generator[Step, Any, T]
@@ -38,6 +40,13 @@ def as_plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
+class BinaryContent(NamedTuple):
+    """A body that is not JSON."""
+
+    content: bytes
+    media_type: str
+
+
 class RemoteCall(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """One request. What is None in the query is left out."""
 
@@ -47,6 +56,40 @@ class RemoteCall(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     query: Mapping[str, Any] = {}
     body: Any = None
     patience: float = 0.0  # seconds that the service may wait before it answers, beyond the usual
+    keyed: bool = True  # a POST carries an idempotency key, unless its body has ids that do the same
+
+
+class Sending(NamedTuple):
+    """A request as it goes out, the same at every try."""
+
+    method: str
+    url: str
+    query: Mapping[str, Any]
+    headers: Mapping[str, str]
+    content: bytes | None
+    patience: float
+
+
+def sending(call: RemoteCall[Any], base: str, *, tenant: str | None = None, key: str | None = None) -> Sending:
+    """The request of a call to a service at `base`, for a tenant and under an idempotency key where there are such."""
+    query = {"tenant": tenant, **call.query}
+    headers = {}
+    content = None
+    if key is not None:
+        headers["idempotency-key"] = key
+    if isinstance(call.body, BinaryContent):
+        content, headers["content-type"] = call.body
+    elif call.body is not None:
+        content = _encode(call.body)
+        headers["content-type"] = "application/json"
+    return Sending(
+        call.method,
+        base + call.path,
+        {word: as_plain(value) for word, value in query.items() if value is not None},
+        headers,
+        content,
+        call.patience,
+    )
 
 
 class Reply(NamedTuple):
@@ -56,20 +99,6 @@ class Reply(NamedTuple):
     content_type: str
     retry_after: str | None
     content: bytes
-
-
-def get(where: str, read: Callable[[bytes], T], *, patience: float = 0.0, **query: Any) -> RemoteCall[T]:
-    return RemoteCall(method="GET", path=where, read=read, query=query, patience=patience)
-
-
-def post(
-    where: str, read: Callable[[bytes], T], body: Any = None, *, patience: float = 0.0, **query: Any
-) -> RemoteCall[T]:
-    return RemoteCall(method="POST", path=where, read=read, body=body, query=query, patience=patience)
-
-
-def delete(where: str) -> RemoteCall[None]:
-    return RemoteCall(method="DELETE", path=where, read=ignore)
 
 
 def ignore(_content: bytes) -> None:

@@ -10,12 +10,14 @@ import msgspec
 
 from workbell.errors import InvalidOption, InvalidPayload
 from workbell.model.clock import aware, seconds
+from workbell.model.ids import new_id
 from workbell.model.job import name
 from workbell.model.payload import check_finite, encode
 from workbell.model.request import EnqueueOptions, check_names
 from workbell.model.retry import read_retry
 
 SPANS = frozenset("delay expires key_for timeout auto_reschedule remove_delay every jitter".split())
+JOBS = frozenset({"job", "handler"})  # by name, or as the declared function
 PAGE_RUNS, PAGE_BYTES = 1000, 4 * 1024 * 1024  # of one request: the service takes so many runs, and 8 MiB
 KEYED_RUNS, KEYED_BYTES = 100, 100 * 1024  # where there are keys, the service remembers its answer: up to 1 MiB
 
@@ -50,6 +52,11 @@ def request(job: object, payload: dict[str, Any] | None, options: EnqueueOptions
     )
 
 
+def with_id(body: msgspec.Raw) -> msgspec.Raw:
+    """The body of a request for a run, with a new id for that run."""
+    return msgspec.Raw(b'{"id":"%s",%s' % (new_id().encode(), bytes(body)[1:]))
+
+
 def name_of(job: object) -> str:
     """The name of a job, given as text or as the declared function."""
     return name("job", job if isinstance(job, str) else getattr(job, "name", job))
@@ -63,6 +70,8 @@ def as_json(word: str, value: Any) -> Any:
         return seconds(word, value)
     if word == "retry" and value is not None:
         return msgspec.structs.asdict(read_retry(value))
+    if word in JOBS and value is not None:
+        return name_of(value)
     return value
 
 

@@ -1,13 +1,15 @@
-"""Connection pools of the client, the only file that knows httpx2: one for sync code, one for async code."""
+"""Connection pools of `workbell.Client` and of the agent, the only file of these that knows httpx2.
+
+A pool has a client for sync code, and one for each event loop of async code.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import ssl
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import httpx2
@@ -15,7 +17,7 @@ import httpx2
 from workbell.errors import InvalidOption, WorkbellError
 from workbell.process.fork_safety import remake_after_fork
 from workbell.remote.address import Address
-from workbell.remote.call import Reply
+from workbell.remote.call import Reply, Sending
 from workbell.version import __version__
 
 Transport = httpx2.BaseTransport | httpx2.AsyncBaseTransport
@@ -23,17 +25,6 @@ Transport = httpx2.BaseTransport | httpx2.AsyncBaseTransport
 
 class Broken(Exception):
     """No answer came: the name, the connection, TLS or the answer itself failed, or the time was over."""
-
-
-class Sending(NamedTuple):
-    """A request as it goes out, the same at every try."""
-
-    method: str
-    url: str
-    query: Mapping[str, Any]
-    headers: Mapping[str, str]
-    content: bytes | None
-    patience: float
 
 
 class Pool:
@@ -48,8 +39,10 @@ class Pool:
         read: float,
         tls: ssl.SSLContext | None = None,
         transport: Transport | None = None,
+        program: str = "workbell",
     ) -> None:
         self._token = token
+        self._user_agent = f"{program}/{__version__}"
         self._connect, self._read = connect, read
         self._transport = transport
         self._plain = address.base.startswith("http://")
@@ -89,7 +82,7 @@ class Pool:
             await client.aclose()
 
     def _request(self, client: httpx2.Client | httpx2.AsyncClient, sending: Sending) -> httpx2.Request:
-        own = {"accept": "application/json", "user-agent": f"workbell/{__version__}"}
+        own = {"accept": "application/json", "user-agent": self._user_agent}
         if self._token is not None:
             own["authorization"] = f"Bearer {self._token}"
         timeout = httpx2.Timeout(self._read + sending.patience, connect=self._connect, pool=self._connect)
@@ -137,13 +130,20 @@ class Pool:
             raise WorkbellError("This Client is closed; make another one.")
 
 
+def trusting(ca_file: str) -> ssl.SSLContext:
+    """TLS that checks certificates as ever, and lets the authority in this file vouch for them too."""
+    context = httpx2.create_ssl_context()
+    context.load_verify_locations(ca_file)
+    return context
+
+
 @contextmanager
 def _troubles() -> Iterator[None]:
     try:
         yield
     except httpx2.TimeoutException as error:
         raise Broken("no connection in time" if _connecting(error) else "no answer in time") from None
-    except httpx2.HTTPError as error:
+    except (httpx2.HTTPError, OSError) as error:
         raise Broken(_reason(error)) from None
 
 

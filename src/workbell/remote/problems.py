@@ -1,8 +1,9 @@
-"""Error answers: raised as the class that the service raised, with the same message."""
+"""Error answers: problem documents of the service, read and raised. Whatever else answers is `ServiceUnavailable`."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -14,6 +15,9 @@ from workbell.remote.call import RemoteCall, Reply
 TYPE = "urn:workbell:error:"
 PROBLEM, PAGE = "application/problem+json", "text/html"
 BY_STATUS: dict[int, type[WorkbellError]] = {401: Unauthorized, 403: Forbidden, 400: InvalidOption, 422: InvalidOption}
+
+
+T = TypeVar("T")
 
 
 class ServiceProblem(msgspec.Struct, frozen=True):
@@ -39,32 +43,41 @@ def problem_of(content_type: str, content: bytes) -> ServiceProblem | None:
         return None
     try:
         problem = msgspec.json.decode(content, type=ServiceProblem)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     return problem if problem.type.startswith(TYPE) else None
 
 
-def error_of(reply: Reply, shown: str) -> WorkbellError:
+ErrorClass: TypeAlias = Callable[[ServiceProblem, int], type[WorkbellError]]
+"""Chooses the exception for a problem and the status that it came with."""
+
+
+def same_class(problem: ServiceProblem, status: int) -> type[WorkbellError]:
+    """The class that the service raised; by the status, if this version does not know it."""
+    return _kind(problem.name) or BY_STATUS.get(status, WorkbellError)
+
+
+def error_of(reply: Reply, shown: str, choose: ErrorClass = same_class) -> WorkbellError:
     """The exception for an error answer."""
     problem = problem_of(reply.content_type, reply.content)
     if problem is None:
         return stranger(reply, shown)
-    kind = _kind(problem.name) or BY_STATUS.get(reply.status, WorkbellError)
+    kind = choose(problem, reply.status)
     message = clean_text(
         problem.detail or problem.title or f"{shown}: the service answered with status {reply.status}."
     )
     return DuplicateRun(message, problem.run_id or "") if kind is DuplicateRun else kind(message)
 
 
-def read(call: RemoteCall[Any], reply: Reply, shown: str) -> Any:
-    """The value of an answer; raises what the service raised."""
+def read(call: RemoteCall[T], reply: Reply, shown: str, choose: ErrorClass = same_class) -> T:
+    """The value of an answer; raises the error that it is otherwise."""
     if not 200 <= reply.status < 300:
-        raise error_of(reply, shown)
+        raise error_of(reply, shown, choose)
     if _media_type(reply.content_type) == PAGE:
         raise stranger(reply, shown)
     try:
         return call.read(reply.content)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ServiceUnavailable(
             f"{shown}: {call.method} {call.path} was answered with what this version cannot read "
             f"({clean_text(str(error), 200)}); is it a Workbell, and of the same version?"

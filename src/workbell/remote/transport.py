@@ -10,23 +10,19 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
-
-from workbell.errors import WorkbellError
+from workbell.errors import ClockSkew, ServiceUnavailable, WorkbellError
 from workbell.model.ids import new_id
 from workbell.remote.address import Address
-from workbell.remote.call import Plan, RemoteCall, Reply, Step, as_plain, ignore
+from workbell.remote.call import Plan, RemoteCall, Reply, Sending, Step, ignore, sending
 from workbell.remote.problems import problem_of, read
 from workbell.remote.tries import Tries
 
 if TYPE_CHECKING:
-    from workbell.remote.pool import Pool, Sending
+    from workbell.remote.pool import Pool
 
 T = TypeVar("T")
 
 NOT_FOUND = 404
-
-_encode = msgspec.json.Encoder().encode
 
 
 class ServiceTransport:
@@ -41,10 +37,10 @@ class ServiceTransport:
     def send(self, call: RemoteCall[T]) -> T:
         from workbell.remote.pool import Broken
 
-        sending, tries = self._sending(call), Tries(self.address.shown, self._randomness)
+        request, tries = self._sending(call), Tries(self.address.shown, self._randomness)
         while True:
             try:
-                reply = self.pool.exchange(sending)
+                reply = self.pool.exchange(request)
             except Broken as error:
                 time.sleep(tries.after_trouble(str(error)))
                 continue
@@ -56,10 +52,10 @@ class ServiceTransport:
     async def asend(self, call: RemoteCall[T]) -> T:
         from workbell.remote.pool import Broken
 
-        sending, tries = self._sending(call), Tries(self.address.shown, self._randomness)
+        request, tries = self._sending(call), Tries(self.address.shown, self._randomness)
         while True:
             try:
-                reply = await self.pool.aexchange(sending)
+                reply = await self.pool.aexchange(request)
             except Broken as error:
                 await asyncio.sleep(tries.after_trouble(str(error)))
                 continue
@@ -100,30 +96,21 @@ class ServiceTransport:
             return found
 
     def _sending(self, call: RemoteCall[T]) -> Sending:
-        from workbell.remote.pool import Sending
-
-        query = {"tenant": self.tenant, **call.query}
-        headers = {}
-        content = None
-        if call.method == "POST":
-            headers["idempotency-key"] = new_id()
-        if call.body is not None:
-            content = _encode(call.body)
-            headers["content-type"] = "application/json"
-        return Sending(
-            call.method,
-            self.address.base + call.path,
-            {word: as_plain(value) for word, value in query.items() if value is not None},
-            headers,
-            content,
-            call.patience,
-        )
+        key = new_id() if call.method == "POST" and call.keyed else None
+        return sending(call, self.address.base, tenant=self.tenant, key=key)
 
     def _answer(self, call: RemoteCall[T], reply: Reply, tries: Tries) -> T:
         is_gone = reply.status == NOT_FOUND and problem_of(reply.content_type, reply.content) is not None
         if call.read is ignore and tries.lost and is_gone:
             return call.read(b"")  # the answer to a deletion was lost; now it is gone, which is what was wanted
-        found: T = read(call, reply, self.address.shown)
+        try:
+            found: T = read(call, reply, self.address.shown)
+        except ClockSkew as error:
+            if tries.lost:  # an earlier try may have made the run: it must not be made under a key instead
+                raise ServiceUnavailable(
+                    f"{self.address.shown}: an answer was lost, and the request could not be repeated: {error}"
+                ) from error
+            raise
         return found
 
 

@@ -1,6 +1,6 @@
 """Retry decisions for requests. Pure: no clock and no network.
 
-Sending again is safe: whatever makes something carries an idempotency key, and the rest can be done twice.
+Sending again is safe: whatever makes something carries an idempotency key or an id, and the rest can be done twice.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Unpack
 
 import msgspec
@@ -17,6 +17,7 @@ from workbell.model.payload import encode
 from workbell.model.request import EnqueueOptions, Request, check_names, make_request, plain_request
 from workbell.model.run import Added, Lane, NewRun, OnDuplicate, Run
 from workbell.model.run_defaults import NO_DEFAULTS
+from workbell.runs.after_commit import Work, register
 from workbell.runs.runtime import Runtime
 from workbell.stores.measuring import has_old_time, measure_old_time
 
@@ -42,13 +43,12 @@ class Enqueuing:
         """Check a request and complete it, without writing anything."""
         runtime = self._runtime
         store = runtime.store
-        if (
-            isinstance(job, JobFunction)
-            and (job.limits is NO_LIMITS and job.defaults is NO_DEFAULTS)
-            and (not options and current_run.get() is None)
-        ):  # the usual case; the rest of this would take as long again
-            text = job.signature.encode({} if payload is None else payload)
-            return Request(plain_request(Lane(runtime.tenant, job.queue, job.name), text, store.clock.now()))
+        if not options and current_run.get() is None:
+            known = job if isinstance(job, JobFunction) else self._named(job, payload)
+            if known is not None and known.limits is NO_LIMITS and known.defaults is NO_DEFAULTS:
+                # The usual case; the rest of this would take as long again.
+                text = known.signature.encode({} if payload is None else payload)
+                return Request(plain_request(Lane(runtime.tenant, known.queue, known.name), text, store.clock.now()))
         if options.get("connection") is not None:
             store.check(joining=True)  # else the database does, before its first batch
         if options:
@@ -86,6 +86,12 @@ class Enqueuing:
             depth=depth,
         )
         return Request(new, options.get("connection"))
+
+    def _named(self, job: str, payload: dict[str, Any] | None) -> JobFunction[Any, Any] | None:
+        """A job of the code here, by its name; none where `resolve` has to say what is wrong."""
+        if not isinstance(job, str) or job in BUILT_IN or not (payload is None or isinstance(payload, dict)):
+            return None
+        return self._runtime.registry.find(job)
 
     def write(self, requests: Sequence[Request]) -> list[Run]:
         """Write requests in one transaction, or in the caller's own: all of them, or none and the error."""
@@ -155,6 +161,33 @@ class Enqueuing:
     async def aenqueue_many(self, requests: Iterable[Request | tuple[str, dict[str, Any]]]) -> list[Run]:
         listed = await self._runtime.hop(lambda: [self._as_request(request) for request in requests])
         return await self.awrite(listed)
+
+    def after_commit(self, transaction: Any, work: Request | Callable[[], object]) -> None:
+        """Enqueue after the commit of a transaction in another database: `bell.after_commit(session, send.request(…))`.
+
+        `transaction` is a SQLAlchemy Session or AsyncSession, or a Django connection; `work` a request, or a function
+        that is called. A rollback drops it, also one to a savepoint before it. If the process dies between the commit
+        and the enqueue, the run is lost: where both are in one database, use `connection=`. An error of the work is
+        logged, and does not come out of the commit.
+        """
+        register(transaction, self._work(work))
+
+    def _work(self, work: Request | Callable[[], object]) -> Work:
+        if isinstance(work, Request):
+            if work.connection is not None:
+                raise InvalidOption(
+                    "after_commit: the request names a connection, in whose transaction it would be; leave out "
+                    "connection=, or enqueue it now."
+                )
+            job = work.new.run.job
+            return Work(f"enqueuing a run of job {job}", lambda: self.write([work]), lambda: self.awrite([work]))
+        if isinstance(work, JobFunction):
+            raise InvalidOption(f"after_commit: job {work.name} has no arguments yet; hand in {work.name}.request(…).")
+        if not callable(work):
+            raise InvalidOption(
+                f"after_commit: expected a request, as of send.request(…), or a function, got {type(work).__name__}."
+            )
+        return Work(getattr(work, "__qualname__", repr(work)), work)
 
     def _as_request(self, request: Request | tuple[str, dict[str, Any]]) -> Request:
         return request if isinstance(request, Request) else self.request(*request)

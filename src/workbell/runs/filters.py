@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from workbell.errors import InvalidOption
 from workbell.model.clock import aware
-from workbell.model.filter_options import FilterOptions, check_names
 from workbell.model.ids import is_id
 from workbell.model.job import name
 from workbell.model.payload_fields import read_fields
 from workbell.model.run import Status
+from workbell.model.run_filter import WORDS, Filter, FilterOptions, WordKind, check_names, names_of
 from workbell.model.run_settings import read_user
 from workbell.runs.runtime import Runtime
 from workbell.scheduling.find import find_schedule
-from workbell.stores.port import Filter
 
 PAGE = 1000
 
@@ -22,50 +24,71 @@ def read_filter(runtime: Runtime, given: FilterOptions, before: str | None = Non
     check_names(given)
     if not 1 <= limit <= PAGE:
         raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
-    for word, kind, value in (
-        ("before", "a run", before),
-        ("event", "an event", given.get("event")),
-        ("retry_of", "a run", given.get("retry_of")),
-    ):
-        if value is not None and not is_id(value):
-            raise InvalidOption(f"{word}: {value!r:.60} is no id of {kind}.")
-    since, until = given.get("since"), given.get("until")
-    user_id = given.get("user_id")
-    retried = given.get("retried")
-    if not isinstance(retried, bool | None):
-        raise InvalidOption(f"retried: expected True or False, got {type(retried).__name__}.")
-    fields = given.get("input")
-    checked = Filter(
-        runtime.tenant,
-        _statuses(given),
-        job=_name(given, "job"),
-        queue=_name(given, "queue"),
-        tag=_name(given, "tag"),
-        user_id=None if user_id is None else read_user(user_id),
-        before=before,
-        limit=limit,
-        since=None if since is None else aware("since", since),
-        until=None if until is None else aware("until", until),
-        target=_name(given, "target"),
-        event=given.get("event"),
-        retry_of=given.get("retry_of"),
-        retried=retried,
-        fields=() if fields is None else read_fields(fields),
-    )
-    schedule = given.get("schedule")
-    if schedule is not None and not is_id(schedule):
-        schedule = find_schedule(runtime.store, runtime.tenant, schedule).id
-    return checked._replace(schedule=schedule)
+    words: dict[str, Any] = {
+        word: READ[WORDS[word].kind](word, value) for word, value in given.items() if value is not None
+    }
+    if before is not None:
+        _run("before", before)
+    for word in names_of(WordKind.SCHEDULE):  # last: the others need no look into the store
+        if word in words and not is_id(words[word]):
+            words[word] = find_schedule(runtime.store, runtime.tenant, words[word]).id
+    return Filter(runtime.tenant, **words, before=before, limit=limit)
 
 
-def _name(given: FilterOptions, kind: str) -> str | None:
-    value = given.get(kind)
-    return None if value is None else name(kind, value, InvalidOption)
+def _name(word: str, value: Any) -> str:
+    return name(word, value, InvalidOption)
 
 
-def _statuses(given: FilterOptions) -> list[Status]:
-    status = given.get("status") or ()
+def _schedule(_word: str, value: Any) -> Any:
+    """Its id, or a name that is yet to be found."""
+    return value
+
+
+def _user(_word: str, value: Any) -> Any:
+    return read_user(value)
+
+
+def _event(word: str, value: Any) -> str:
+    return _id(word, value, "an event")
+
+
+def _run(word: str, value: Any) -> str:
+    return _id(word, value, "a run")
+
+
+def _id(word: str, value: Any, owner: str) -> str:
+    if not is_id(value):
+        raise InvalidOption(f"{word}: {value!r:.60} is no id of {owner}.")
+    found: str = value
+    return found
+
+
+def _yes_no(word: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidOption(f"{word}: expected True or False, got {type(value).__name__}.")
+    return value
+
+
+def _statuses(word: str, value: str | Sequence[str]) -> list[Status]:
+    given = value or ()  # an empty text is no condition
     try:
-        return [Status(word) for word in ([status] if isinstance(status, str) else status)]
+        return [Status(one) for one in ([given] if isinstance(given, str) else given)]
     except ValueError as error:
-        raise InvalidOption(f"status: {error}; the statuses are {', '.join(Status)}.") from None
+        raise InvalidOption(f"{word}: {error}; the statuses are {', '.join(Status)}.") from None
+
+
+def _input(_word: str, value: Any) -> Any:
+    return read_fields(value)
+
+
+READ: dict[WordKind, Callable[[str, Any], Any]] = {
+    WordKind.STATUSES: _statuses,
+    WordKind.NAME: _name,
+    WordKind.SCHEDULE: _schedule,
+    WordKind.USER: _user,
+    WordKind.EVENT: _event,
+    WordKind.RUN: _run,
+    WordKind.YES_NO: _yes_no,
+    WordKind.TIME: aware,
+    WordKind.INPUT: _input,
+}

@@ -1,4 +1,4 @@
-"""The verbs about jobs: put, get, list, enable, disable, delete. Sync, and async with an `a`.
+"""The verbs about jobs: put, get, list, recent, enable, disable, delete. Sync, and async with an `a`.
 
 What is put is a definition, which is data: a name, a payload template and options for the code of another job. It is
 checked as a whole before anything is written. Jobs that code declares are shown, and changed where they are declared.
@@ -30,16 +30,20 @@ from workbell.model.job import API_SOURCE, BUILT_IN, QUEUE, Job
 from workbell.model.job import name as checked_name
 from workbell.model.limit import Limits
 from workbell.model.payload import clean_text, encode
+from workbell.model.recent_runs import RecentRuns
 from workbell.model.retry import Retry, read_retry
 from workbell.model.run_defaults import NO_DEFAULTS
 from workbell.model.run_settings import SETTINGS, RunSettings, check_tag, read_defaults
 from workbell.model.suggestions import list_options
+from workbell.runs.recent import MEASURED, recent_runs
 from workbell.runs.runtime import Runtime, in_thread
 from workbell.trust.sealing import Sealer
 
 TRIES = 20
 SHOWN = 10  # names that a message lists
 PAGE = 1000
+MOST_RECENT = 100
+MOST_JOBS = 200  # that `recent` shows at once
 DESCRIPTION_LIMIT = 2000
 
 
@@ -145,6 +149,20 @@ class Jobs:
         return [known[name] for name in sorted(known)]
 
     alist = in_thread(list)  # noqa: A003
+
+    def recent(self, job: str | None = None, limit: int = 20) -> Sequence[RecentRuns]:
+        """The last finished runs of each job, and how long those of the last 200 took that succeeded or failed.
+
+        Of one job, or of the first 200 by name; `limit` is the number of runs of each, up to 100.
+        """
+        if not 1 <= limit <= MOST_RECENT:
+            raise InvalidOption(f"limit: {limit} is not from 1 to {MOST_RECENT}.")
+        runtime = self._runtime
+        names = sorted(self._known())[:MOST_JOBS] if job is None else [job]
+        found = runtime.store.reports.recent(runtime.tenant, names, MEASURED)
+        return [recent_runs(name, found.get(name, []), limit) for name in names]
+
+    arecent = in_thread(recent)
 
     def _known(self) -> dict[str, Job]:
         runtime = self._runtime

@@ -13,10 +13,9 @@ from workbell.model.limit import Limit, Use, limit_of_tenant, limits_on
 from workbell.model.run import Run, Status
 from workbell.runs.runtime import Runtime
 from workbell.runs.why import explain
-from workbell.stores.port import Filter, Store
+from workbell.stores.port import Store
 from workbell.webhooks.slowed import slowed
 
-MOST_RUNNING = 10_000  # runs of a job in a queue that are counted
 NOWHERE = (
     "There is no job {job!r} in the store: its definition was deleted, or no worker that declares it has started yet; "
     "put it again with `workbell jobs put {job}`, or start such a worker."
@@ -37,8 +36,6 @@ def why_waiting(runtime: Runtime, run: Run) -> str:
     now = store.clock.now()
     if run.status is not Status.QUEUED:
         return explain(run, now)
-    # Not from the counts: for those all that waits is counted.
-    beside = Filter(run.tenant, [Status.RUNNING], job=run.job, queue=run.queue, limit=MOST_RUNNING)
     known = runtime.registry.find(run.job)
     stored = None if known is not None else store.jobs.find(run.tenant, run.job)
     definition = stored if stored is not None and stored.is_definition else None
@@ -53,7 +50,7 @@ def why_waiting(runtime: Runtime, run: Run) -> str:
         run,
         now,
         ahead=store.reports.ahead_of(run),
-        running=sum(one.lane == run.lane for one in store.runs.list(beside)),
+        running=store.reports.running_beside(run),  # not from the counts: for those all that waits is counted
         pause=next((one for one in store.pauses.list(run.tenant) if one.covers(run.lane)), None),
         held=_full_limits(runtime, run, stored, now),
         missing=missing,

@@ -34,6 +34,7 @@ from workbell.process.identity import process_name, program_name
 from workbell.process.verb_threads import Threads
 from workbell.runs.booking import Booking
 from workbell.runs.publisher import RunPublisher
+from workbell.runs.tally_chart import TallyCharts
 from workbell.runs.waiter import Waiter
 from workbell.stores.port import Store
 
@@ -77,7 +78,6 @@ class Runtime:
         reschedules: int = RESCHEDULES,
         hooks: Hooks | None = None,
     ) -> None:
-        self.store = store
         self.registry = registry
         self.tenant = _checked(tenant)
         self.keep = keep
@@ -86,15 +86,21 @@ class Runtime:
         self.reschedules = reschedules  # most runs in a chain of `auto_reschedule`
         self.hooks = shared = hooks or Hooks()
         self.threads = Threads()
-        self.waiter = Waiter(store)
+        self.waiter = Waiter(lambda: self.store)
+        self.tally_charts = TallyCharts(lambda: self.store)
         self.subscriptions = Subscriptions(lambda: self.store)
         self.definitions = Definitions(lambda: self.store)
         registry.find_definition = self.definitions.find
         events = EventPublishing(
-            self.subscriptions, Alerting(lambda: self.store, registry, tenant), shared.describe_run
+            self.subscriptions, Alerting(lambda: self.store, registry, tenant), shared.describe_run, tenant
         )
         self.publisher = RunPublisher(lambda: self.store, events, sinks=[self.waiter], hint=self.wake)
         self.booking = Booking(lambda: self.store, self.publisher, keep)
+        self.use_store(store)
+
+    def use_store(self, store: Store) -> None:
+        """Read and write this store from now on."""
+        self.store = store
         store.publisher = self.booking
         self._checked_store = False
 

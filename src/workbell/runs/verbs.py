@@ -6,33 +6,40 @@ Sync, and async with an `a`.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
-from typing import Unpack
+from typing import TypeVar, Unpack
 
 import msgspec
 
-from workbell.bulk.bulk_request import BULK_QUEUE, as_payload, narrowed, read_action
+from workbell.bulk.bulk_request import BULK_QUEUE, as_payload, meant, read_action
 from workbell.errors import InvalidOption, RunNotFinished
-from workbell.model.filter_options import FilterOptions
 from workbell.model.job import BULK, CLEAN, refused
 from workbell.model.log_line import LogLine
 from workbell.model.payload import encode
 from workbell.model.request import Request, again, plain_request
 from workbell.model.run import Attempt, Lane, Run, last_attempt
+from workbell.model.run_filter import FilterOptions, WordKind, names_of
 from workbell.model.run_page import Counted, RunPage
 from workbell.model.state import CANCELED
+from workbell.model.tally_chart import LONGEST_CHART, TallyChart
 from workbell.runs import control
 from workbell.runs.enqueuing import Enqueuing
 from workbell.runs.filters import read_filter
 from workbell.runs.lookup import find_run, why_waiting
 from workbell.runs.runtime import Runtime, in_thread
+from workbell.runs.tally_chart import ChartQuery
+from workbell.wire.runs import RunShown
 
+# Words that `store.runs.list` does not know, or that no index serves.
+SEARCHED = names_of(WordKind.EVENT, WordKind.YES_NO, WordKind.INPUT)
 PAGE_TEXT = 4 * 1024 * 1024  # characters of payloads, results and errors: encoding a page blocks its sender
 LOG_PAGE = 1000
 PACE = 0.25  # seconds between two reads of a run that is watched
 
 BEGINNING = (0, -1)
+
+AnyRun = TypeVar("AnyRun", Run, RunShown, Run | RunShown)
 
 
 class Runs:
@@ -52,7 +59,7 @@ class Runs:
         """
         asked = read_filter(self._runtime, wanted, before, limit)
         store = self._runtime.store
-        if not asked.fields and asked.event is None and asked.retried is None:
+        if all(getattr(asked, word) in (None, ()) for word in SEARCHED):
             return store.runs.list(asked)
         found: list[Run] = []
         while True:
@@ -79,6 +86,24 @@ class Runs:
 
     acount = in_thread(count)
 
+    def tallies(self, minutes: int = 60, *, job: str | None = None, queue: str | None = None) -> TallyChart:
+        """Numbers of finished attempts over the last minutes, up to a week: by steps of time, and by job.
+
+        A step is as long as it takes to have no more than 120 of them. What ended in the newest seconds may be missing:
+        each worker adds up by itself, and writes that down every five seconds.
+        """
+        return self._runtime.tally_charts.read(self._chart_query(minutes, job, queue))
+
+    async def atallies(self, minutes: int = 60, *, job: str | None = None, queue: str | None = None) -> TallyChart:
+        """`tallies` for async code; simultaneous calls with the same arguments share one read."""
+        asked = self._chart_query(minutes, job, queue)
+        return await self._runtime.tally_charts.aread(asked, self._runtime.threads.pool)
+
+    def _chart_query(self, minutes: int, job: str | None, queue: str | None) -> ChartQuery:
+        if not 1 <= minutes <= LONGEST_CHART:
+            raise InvalidOption(f"minutes: {minutes} is not from 1 to {LONGEST_CHART}.")
+        return ChartQuery(self._runtime.tenant, minutes, job, queue)
+
     def bulk(self, action: str, *, dry_run: bool = False, **wanted: Unpack[FilterOptions]) -> Run:
         """Cancel or retry all runs of a filter that were made before now: a run of its own does it, with progress.
 
@@ -89,7 +114,7 @@ class Runs:
         Runs of Workbell's own jobs, such as webhooks and alerts, are meant only if their job is named.
         """
         asked = read_action(action)
-        chosen = narrowed(asked, read_filter(self._runtime, wanted))
+        chosen = read_filter(self._runtime, meant(asked, wanted))
         text = encode("bulk", as_payload(asked, chosen, bool(dry_run)))
         new = plain_request(Lane(self._runtime.tenant, BULK_QUEUE, BULK), text, self._runtime.store.clock.now())
         return self._enqueuing.write([Request(new)])[0]
@@ -163,17 +188,17 @@ class Runs:
         if not pace > 0:
             raise InvalidOption(f"pace: {pace} is not more than 0.")
         last: Run | None = None
-        for run in polled(self, run_id, pace):
+        for run in polled(self.get, run_id, pace):
             now = msgspec.structs.replace(run, lease_until=None)  # renewed again and again, and no news
             if now != last:
                 last = now
                 yield run
 
 
-def polled(runs: Runs, run_id: str, pace: float = PACE) -> Iterator[Run]:
+def polled(get: Callable[[str], AnyRun], run_id: str, pace: float = PACE) -> Iterator[AnyRun]:
     """A run again and again, changed or not, until it has ended."""
     while True:
-        run = runs.get(run_id)
+        run = get(run_id)
         yield run
         if run.status.final:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
 
@@ -22,8 +22,9 @@ FASTEST, SLOWEST = 0.01, 0.5
 class Waiter:
     """Asks often at first and then less so; `moved` makes it ask at once."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, which: Callable[[], Store]) -> None:
+        """`which` is called each time: a test may have given its owner another store."""
+        self._which = which
         self._closed = False
         self.make_process_state()
         remake_after_fork(self)
@@ -106,7 +107,7 @@ class Waiter:
 
     def _ask(self, ids: list[str]) -> None:
         try:
-            found = self._store.runs.find(ids)
+            found = self._which().runs.find(ids)
         except StoreUnavailable:
             return  # the waits go on until their own time is over
         except Exception as error:  # noqa: BLE001  whatever it is, the waits must get it

@@ -10,7 +10,7 @@ from workbell.model.worker import SeenWorker, Worker
 from workbell.runs.runtime import Runtime, in_thread
 from workbell.stores.port import Filter
 
-MOST_RUNNING = 10_000
+MOST_RUNNING = 10_000  # runs of the tenant that are listed with their workers
 
 
 class Workers:
@@ -23,18 +23,14 @@ class Workers:
         """The workers of the store, of all machines. Lost ones are listed for a day."""
         store = self._runtime.store
         known, now = store.workers.list(), store.clock.now()
-        leased: dict[str | None, list[Run]] = defaultdict(list)
-        if known:
-            for run in store.runs.list(Filter(None, [Status.RUNNING], limit=MOST_RUNNING)):
-                leased[run.worker].append(run)
+        if not known:
+            return []
+        held = store.workers.held()
+        own: defaultdict[str | None, list[Run]] = defaultdict(list)
+        for run in store.runs.list(Filter(self._runtime.tenant, [Status.RUNNING], limit=MOST_RUNNING)):
+            own[run.worker].append(run)
         return [
-            SeenWorker(
-                worker,
-                worker.is_alive(now),
-                len(leased[worker.id]),
-                [run for run in reversed(leased[worker.id]) if run.tenant == self._runtime.tenant],
-            )
-            for worker in known
+            SeenWorker(worker, worker.is_alive(now), held.get(worker.id, 0), own[worker.id][::-1]) for worker in known
         ]
 
     acall = in_thread(__call__)

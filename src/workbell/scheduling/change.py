@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, assert_never, cast
 
+import msgspec
+
 from workbell.errors import InvalidOption
-from workbell.model.alert import URLS
-from workbell.model.schedule import OPTION_FIELDS, Schedule, ScheduleKind
+from workbell.model.schedule import Schedule, ScheduleKind
 from workbell.scheduling.declare import ScheduleSettings
 from workbell.timing import Interval, Once
 
@@ -24,7 +25,7 @@ def changed(schedule: Schedule, given: Mapping[str, Any]) -> ScheduleSettings:
 
 def _settings_of(schedule: Schedule, *, when: bool) -> dict[str, Any]:
     """With its URLs as they are stored."""
-    said = {word: getattr(schedule.options, word) for word in (*OPTION_FIELDS, *URLS)}
+    said = msgspec.structs.asdict(schedule.options)
     said |= {"timezone": schedule.timezone, "payload": schedule.payload, "enabled": schedule.enabled}
     return said | (_when(schedule) if when else {})
 

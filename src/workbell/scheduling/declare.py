@@ -152,7 +152,7 @@ def check_words(name: str, given: Mapping[str, Any]) -> None:
         )
 
 
-def try_out(settings: ScheduleSettings, timezone: str, now: datetime) -> ScheduleRule:
+def rule_from(settings: ScheduleSettings, timezone: str, now: datetime) -> ScheduleRule:
     """The rule that settings describe, of a schedule that is not made; raises for what cannot be used."""
     kind, expression = _timing(settings, now, None)
     rule = read_rule(kind.value, expression, timezone, _window(settings), _word(settings, "outside", Outside))

@@ -1,10 +1,13 @@
-"""The verbs about schedules: put, update, get, list, pause, resume, delete, preview, ticks; async with an `a`."""
+"""The verbs about schedules: put, update, get, list, upcoming, preview, try_out, ticks, pause, resume, run, delete.
+
+Sync, and async with an `a`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from math import inf
 from typing import Any, NamedTuple, Unpack, cast
 
@@ -13,20 +16,27 @@ from workbell.handlers.alert_urls import sealed_url
 from workbell.handlers.job_function import JobFunction
 from workbell.model.alert import URLS
 from workbell.model.clock import aware
+from workbell.model.run import Run
 from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
 from workbell.model.schedule import Schedule, ScheduleChange, Tick
+from workbell.model.upcoming_ticks import TriedTiming, UpcomingTick, UpcomingTicks
 from workbell.process.identity import timezone_name
-from workbell.runs.enqueuing import resolve
+from workbell.runs.enqueuing import Enqueuing, resolve
 from workbell.runs.runtime import Runtime, in_thread
 from workbell.scheduling import control as steer
 from workbell.scheduling.change import changed, check_changeable
 from workbell.scheduling.declare import ScheduleChanges, ScheduleSettings, TickSettings, check_words, declare
 from workbell.scheduling.find import find_schedule, schedules_named
+from workbell.scheduling.preview import tried_timing, upcoming_ticks
+from workbell.scheduling.request import enqueue_options
 from workbell.scheduling.rule import first_runs, rule_of
+from workbell.scheduling.words import in_words
 from workbell.stores.measuring import measure_old_time
 from workbell.trust.sealing import Sealer
 
 PAGE = 1000
+MOST_UPCOMING = 100
+MOST_TRIED = 100
 TRIES = 20
 LAST = datetime(9999, 12, 31, tzinfo=UTC)
 
@@ -52,8 +62,9 @@ class Meant(NamedTuple):
 class Schedules:
     """The schedules of a tenant: `bell.schedules`."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, enqueuing: Enqueuing) -> None:
         self._runtime = runtime
+        self._enqueuing = enqueuing
 
     def put(self, name: str, *, job: str | JobFunction[Any, Any], **settings: Unpack[ScheduleSettings]) -> Schedule:
         """Make or change a schedule: `bell.schedules.put("nightly", job="send", cron="0 3 * * *")`.
@@ -261,8 +272,7 @@ class Schedules:
 
     def list(self, *, after: str = "", limit: int = PAGE) -> list[Schedule]:
         """Schedules by name; `after` is the last name of the page before."""
-        if not 1 <= limit <= PAGE:
-            raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
+        _check_range("limit", limit, PAGE)
         return self._runtime.store.schedules.list(self._runtime.tenant, source=None, after=after, limit=limit)
 
     alist = in_thread(list)  # noqa: A003
@@ -273,25 +283,74 @@ class Schedules:
             yield from page
             after = page[-1].name
 
+    def upcoming(self, limit: int = 10) -> Sequence[UpcomingTick]:
+        """Next ticks of all schedules, the next one first; those that are paused or switched off are left out."""
+        _check_range("limit", limit, MOST_UPCOMING)
+        return [
+            UpcomingTick(
+                schedule=schedule.name,
+                job=schedule.job,
+                due=schedule.next_run_at,
+                timezone=schedule.timezone,
+                in_words=in_words(schedule),
+            )
+            for schedule in self._runtime.store.reports.upcoming(self._runtime.tenant, limit)
+            if schedule.next_run_at is not None
+        ]
+
+    aupcoming = in_thread(upcoming)
+
     def preview(self, name: str, n: int = 5, *, after: datetime | None = None) -> Sequence[datetime]:
         """When the next runs will be due, by the rule and the window; in UTC."""
-        return self.preview_within(name, n, after, inf)
-
-    def preview_within(self, name: str, n: int, after: datetime | None, cpu_seconds: float) -> Sequence[datetime]:
-        """The same in bounded time: those that were found within so many seconds of the CPU."""
-        schedule = self.get(name)
-        if not 1 <= n <= PAGE:
-            raise InvalidOption(f"n: {n} is not from 1 to {PAGE}.")
-        since = self._runtime.store.clock.now() if after is None else aware("after", after)
+        _check_range("n", n, PAGE)
+        schedule, since = self.get(name), self._since(after)
         with _naming(name):
-            return first_runs(rule_of(schedule), since, n, cpu_seconds)
+            return first_runs(rule_of(schedule), since, n, inf)
 
     apreview = in_thread(preview)
 
+    def preview_local(self, name: str, n: int = 5, *, after: datetime | None = None) -> UpcomingTicks:
+        """The preview with local times and notes on clock changes; it has fewer than `n` where ticks are rare.
+
+        The search ends after a tenth of a second of the CPU.
+        """
+        _check_range("n", n, PAGE)
+        schedule, since = self.get(name), self._since(after)
+        with _naming(name):
+            return upcoming_ticks(rule_of(schedule), schedule.timezone, since, n)
+
+    apreview_local = in_thread(preview_local)
+
+    def try_out(
+        self,
+        *,
+        cron: str | None = None,
+        every: float | timedelta | None = None,
+        at: datetime | None = None,
+        anchor: datetime | None = None,
+        timezone: str = "UTC",
+        window: tuple[str, str] | None = None,
+        outside: str | None = None,
+        n: int = 5,
+    ) -> TriedTiming:
+        """Try a timing before it is put: in words, and when its next runs would be due, without any jitter.
+
+        `bell.schedules.try_out(cron="0 3 * * MON-FRI", timezone="Europe/Paris")`. One of `cron`, `every` and `at` says
+        when, as in `put`; nothing is written. There are `n` runs, up to 100, or fewer where ticks are rare.
+        """
+        _check_range("n", n, MOST_TRIED)
+        given = {"cron": cron, "every": every, "at": at, "anchor": anchor, "window": window, "outside": outside}
+        settings = cast(ScheduleSettings, {word: value for word, value in given.items() if value is not None})
+        return tried_timing(settings, timezone, self._runtime.store.clock.now(), n)
+
+    atry_out = in_thread(try_out)
+
+    def _since(self, after: datetime | None) -> datetime:
+        return self._runtime.store.clock.now() if after is None else aware("after", after)
+
     def ticks(self, name: str, *, before: datetime | None = None, limit: int = 100) -> Sequence[Tick]:
         """Outcomes of a schedule's ticks, newest first: fired, skipped (why), coalesced or deferred."""
-        if not 1 <= limit <= PAGE:
-            raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
+        _check_range("limit", limit, PAGE)
         upto = LAST if before is None else aware("before", before)
         return self._runtime.store.schedules.ticks(self.get(name).id, before=upto, limit=limit)
 
@@ -310,6 +369,16 @@ class Schedules:
         return self._steer(name, steer.resume)
 
     aresume = in_thread(resume)
+
+    def run(self, name: str) -> Run:
+        """Run a schedule's job now, with its payload and settings; its ticks go on as before."""
+        schedule = self.get(name)
+        return self._enqueuing.enqueue(schedule.job, schedule.payload, **enqueue_options(schedule))
+
+    async def arun(self, name: str) -> Run:
+        """`run` for async code."""
+        schedule = await self.aget(name)
+        return await self._enqueuing.aenqueue(schedule.job, schedule.payload, **enqueue_options(schedule))
 
     def _steer(self, name: str, move: Steer) -> Schedule:
         name = self.get(name).name  # it may be given by its id
@@ -331,6 +400,11 @@ class Schedules:
             if self._runtime.store.schedules.delete(known.id, known.version):
                 return
         raise _changed_too_often(name)
+
+
+def _check_range(word: str, value: int, most: int) -> None:
+    if not 1 <= value <= most:
+        raise InvalidOption(f"{word}: {value} is not from 1 to {most}.")
 
 
 def _check_at(name: str, at: object, now: datetime) -> None:

@@ -1,4 +1,4 @@
-"""Connections that belong to the caller: `connection=` for sqlite3, aiosqlite, psycopg, SQLAlchemy and Django.
+"""Connections that belong to the caller: `connection=` for the drivers of the store, SQLAlchemy and Django over them.
 
 The statements of an enqueue run on the caller's connection, inside its transaction; we neither commit nor roll back.
 Before the first of them we make sure that the connection is open on the store's database, and that there is a
@@ -10,7 +10,7 @@ transactions after, say, a serialisation failure must be able to recognise it.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -22,8 +22,9 @@ from workbell.stores.is_a import is_a
 
 T = TypeVar("T")
 
-Rows = Callable[[str, dict[str, Any]], list[Any]]
-AsyncRows = Callable[[str, dict[str, Any]], Awaitable[list[Any]]]
+Values = Mapping[str, Any] | Sequence[Any]  # parameters by name, or in the order of their numbers
+Rows = Callable[[str, Values], list[Any]]
+AsyncRows = Callable[[str, Values], Awaitable[list[Any]]]
 Bind = Callable[[Statement], Sequence[Any]]  # the SQL of a statement and its parameters
 
 _SAVE, _BACK = "SAVEPOINT workbell", "ROLLBACK TO SAVEPOINT workbell"
@@ -141,7 +142,7 @@ async def async_sqlalchemy_connection(connection: Any) -> Any:
 
 
 def through_sqlalchemy(outer: Any) -> Rows:
-    def rows(sql: str, values: dict[str, Any]) -> list[Any]:
+    def rows(sql: str, values: Values) -> list[Any]:
         result = outer.exec_driver_sql(sql, values or None)
         return list(result.fetchall()) if result.returns_rows else []
 
@@ -149,7 +150,7 @@ def through_sqlalchemy(outer: Any) -> Rows:
 
 
 def through_async_sqlalchemy(outer: Any) -> AsyncRows:
-    async def rows(sql: str, values: dict[str, Any]) -> list[Any]:
+    async def rows(sql: str, values: Values) -> list[Any]:
         result = await outer.exec_driver_sql(sql, values or None)
         return list(result.fetchall()) if result.returns_rows else []
 
@@ -178,20 +179,31 @@ def prepare_sqlite(connection: Any) -> None:
         cursor.close()
 
 
-_SYNC = (("sqlite3", "Connection"), ("psycopg", "Connection"), ("sqlalchemy", None))
-_ASYNC = (("aiosqlite", None), ("psycopg", "AsyncConnection"), ("sqlalchemy.ext.asyncio", None))
+_SYNC = (("sqlite3", "Connection"), ("psycopg", "Connection"), ("psycopg2", "connection"), ("sqlalchemy", None))
+_ASYNC = (("aiosqlite", None), ("psycopg", "AsyncConnection"), ("asyncpg", None), ("sqlalchemy.ext.asyncio", None))
 
 
 def refuse_async(connection: Any) -> None:
+    _refuse_pool(connection)
     if any(is_a(connection, *kind) for kind in _ASYNC):
         raise WrongConnection(f"connection=: {_name(connection)} is asynchronous; use aenqueue() or aemit() with it.")
 
 
 def refuse_sync(connection: Any) -> None:
+    _refuse_pool(connection)
     if is_django(connection):
         raise WrongConnection(ASYNC)
     if any(is_a(connection, *kind) for kind in _SYNC) and not is_a(connection, *_ASYNC[-1]):
         raise WrongConnection(f"connection=: {_name(connection)} is synchronous; use enqueue() or emit() with it.")
+
+
+def _refuse_pool(connection: Any) -> None:
+    """asyncpg's pool has the methods of a connection, and takes another connection for each call."""
+    if is_a(connection, "asyncpg.pool", "Pool"):
+        raise WrongConnection(
+            "connection=: asyncpg.pool.Pool is a pool, and each of its calls is a transaction by itself; hand in a "
+            "connection of it: `async with pool.acquire() as connection, connection.transaction():`."
+        )
 
 
 def not_usable(connection: Any, raw: Any, wanted: str) -> WrongConnection:

@@ -6,7 +6,7 @@ not be installed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbell.errors import WrongConnection
@@ -43,11 +43,11 @@ def _using(connection: Any) -> str:
     return "" if connection.alias == "default" else f"using={connection.alias!r}"
 
 
-def through_django(connection: Any) -> Callable[[str, dict[str, Any]], list[Any]]:
+def through_django(connection: Any) -> Callable[[str, Mapping[str, Any] | Sequence[Any]], list[Any]]:
     """Executes statements with a Django cursor."""
     sqlite = connection.vendor == "sqlite"
 
-    def rows(sql: str, values: dict[str, Any]) -> list[Any]:
+    def rows(sql: str, values: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
         # Its cursor for SQLite turns %(name)s into :name, which ours are already: only a % has to survive that.
         text = sql.replace("%", "%%") if sqlite and values else sql
         with connection.cursor() as cursor:

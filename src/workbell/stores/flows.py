@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator
 from typing import NamedTuple, TypeVar
 
 from workbell.stores.database import Batch, Conflict, Database, Row
+from workbell.stores.pending_entry import write_action
 
 T = TypeVar("T")
 
@@ -31,11 +32,13 @@ Answers = list[list[Row]]
 Flow = Generator[Ask | Do, Answers, T]
 
 
-def run(database: Database, flow: Flow[T], *, lock: float | None = None) -> T:
-    """Run a flow on our own database; `lock` as in `Database.write`."""
+def run(database: Database, flow: Flow[T], *, makes: str = "", lock: float | None = None) -> T:
+    """Run a flow on our own database; `makes` as in `write_action`, `lock` as in `Database.write`."""
 
     def execute(step: Ask | Do) -> Answers:
-        return database.read(step.batch) if isinstance(step, Ask) else database.write(step.batch, lock=lock)
+        if isinstance(step, Ask):
+            return database.read(step.batch)
+        return write_action(database, step.batch, makes=makes, lock=lock)
 
     return drive(flow, execute)
 

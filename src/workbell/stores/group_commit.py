@@ -21,6 +21,7 @@ import msgspec
 
 from workbell.errors import StoreError, StoreUnavailable, WorkbellError
 from workbell.process.fork_safety import remake_after_fork
+from workbell.stores.pending_entry import PENDING
 from workbell.stores.turns import LIVENESS_SECONDS, Turn
 
 Item = TypeVar("Item")
@@ -68,6 +69,9 @@ class GroupCommit(Generic[Item, Answer]):
         self._last = 1  # how many shared the last commit
 
     def submit(self, items: Sequence[Item]) -> list[Answer]:
+        """Write the items of one caller, all or nothing; those of an audited request are not written with others."""
+        if PENDING.get() is not None:
+            return self._write(items)
         entry: _Entry[Item, Answer] = _Entry(items=items)
         try:
             with entry.here:

@@ -71,11 +71,13 @@ ANSWERS: Mapping[str, Mapping[str, Answer]] = {
     "tokens": {"see": _nothing},
     "workers": {
         "find": _nothing,
+        "held": dict,
         "list": _none,
         "note_drained": _no,
         "put": _nothing,
         "remove": _nothing,
         "see": _nothing,
+        "try_write": _nothing,
     },
 }
 

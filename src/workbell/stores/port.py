@@ -18,13 +18,12 @@ from workbell.model.ended_run import EndedRun
 from workbell.model.event import EmitKey, Event, FannedOut, Match, Rematch
 from workbell.model.job import Job
 from workbell.model.limit import Limit, Use
-from workbell.model.payload_fields import FieldFilter
 from workbell.model.retry_run import RetryRun
-from workbell.model.run import Added, Attempt, Lane, NewRun, Run, Status
+from workbell.model.run import Added, Attempt, Lane, NewRun, Run
+from workbell.model.run_filter import Filter as Filter
 from workbell.model.run_page import Counted
 from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
 from workbell.model.state import Transition
-from workbell.model.users import UserId
 from workbell.stores.access.answers import Answers
 from workbell.stores.access.audit import AuditLog
 from workbell.stores.access.tenants import StoredTenants
@@ -99,26 +98,14 @@ class Renewed(NamedTuple):
     locked: bool = False  # by another transaction: the lease is still valid, but could not be extended
 
 
-class Filter(NamedTuple):
-    """Which runs to list: newest first, `limit` at a time, `before` the id where the last page ended."""
+class LaneLoad(NamedTuple):
+    """Queued and running runs of a lane, each counted to a limit, and since when the first that waits has been due."""
 
-    tenant: str | None
-    status: Sequence[Status] = ()
-    job: str | None = None
-    queue: str | None = None
-    tag: str | None = None
-    schedule: str | None = None
-    user_id: UserId | None = None
-    before: str | None = None
-    limit: int = 100
-    lane_key: str | None = None  # of the value of the job's key, or of one endpoint
-    since: datetime | None = None  # made then or later, by their ids
-    until: datetime | None = None  # made before
-    target: str | None = None
-    event: str | None = None
-    retry_of: str | None = None  # made to repeat this run
-    retried: bool | None = None  # whether there is a run that was made to repeat it: not asked by `runs.list`
-    fields: Sequence[FieldFilter] = ()  # of the input: for reports only
+    lane: Lane
+    queued: int
+    running: int
+    due_since: datetime | None
+    paused: bool
 
 
 class FoundRuns(NamedTuple):
@@ -158,7 +145,8 @@ class RunsPort(Protocol):
         """Make runs, deduplicating by key; durable when it returns. Concurrent callers share a commit.
 
         With the hint of `wake`, unless the caller announces them by itself. Raises KeyReused, and makes none, if the
-        key of an HTTP request (`once`) is held by a run of another request.
+        key of an HTTP request (`once`) is held by a run of another request, or another request has made a run of a
+        `chosen` id. The run that the same request has made before is its answer.
         """
 
     def add_on(self, connection: Any, new: Sequence[NewRun]) -> builtins.list[Added]:
@@ -357,10 +345,17 @@ class ReportsPort(Protocol):
     def recent(self, tenant: str, jobs: Sequence[str], most: int) -> dict[str, builtins.list[EndedRun]]:
         """The newest finished runs of each of these jobs, newest first by when they were made, without payloads."""
 
-    def counts(self) -> builtins.list[Counts]: ...
+    def counts(self, tenant: str | None = None) -> builtins.list[Counts]:
+        """Live runs of a tenant, or of all tenants, by lane and status, and which lanes are paused."""
+
+    def load(self, tenant: str, queues: Sequence[str] | None, most: int) -> builtins.list[LaneLoad]:
+        """Counts of queued and running runs by lane, of these queues or of all, up to `most`; not those of agents."""
 
     def ahead_of(self, run: Run) -> int:
         """How many queued runs of the same lane come before this one (counted up to 1,000)."""
+
+    def running_beside(self, run: Run) -> int:
+        """Number of running runs in the lane of this one."""
 
     def retries(self, ids: Iterable[str]) -> dict[str, RetryRun]:
         """The newest retry of each of these runs, if it has one that still exists."""

@@ -97,6 +97,13 @@ def psycopg_parameters(text: str) -> str:
     return _PARAMETER.sub(r"%(\1)s", text.replace("%", "%%"))
 
 
+def numbered_parameters(text: str) -> tuple[str, tuple[str, ...]]:
+    """SQL with `:word` parameters written as numbers, and the words in their order: `$1` is the first."""
+    words = tuple(dict.fromkeys(_PARAMETER.findall(text)))
+    numbers = {word: f"${number}" for number, word in enumerate(words, 1)}
+    return _PARAMETER.sub(lambda found: numbers[found[1]], text), words
+
+
 def parse(text: str) -> dict[str, str]:
     parts = _START.split(text)
     found: dict[str, str] = {}

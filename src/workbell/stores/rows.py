@@ -30,19 +30,16 @@ from workbell.stores.workers.workers import WORKER
 if TYPE_CHECKING:
     from workbell.stores.port import LeaseTerms
 
-# In the order of the fields of Run.
-LIVE = (
-    "id lane status rank scheduled_for created_at updated_at attempt failures losses crashes alone token lease_until "
-    "worker cancel_requested started_at input options tag key user_id schedule event retry_of rescheduled_from "
-    "accepted_by expires_at progress error reason suspect"
-).split()
-FINISHED = [*LIVE, "finished_at", "result", "remove_at"]
-# The columns of a run that its start does not set: the answer of a claim has no others.
-SET_BY_START = ("status", "updated_at", "lease_until", "worker", "started_at")
-STARTED = [name for name in LIVE if name not in SET_BY_START]
 # The fields of Run that have another name than their column.
 FIELDS = {name: f"{name}_text" for name in ("input", "options", "key", "progress", "result")}
 FIELDS["user_id"] = "user_number"
+_COLUMN = {field: column for column, field in FIELDS.items()}
+# The columns of a run, in the order of the fields of Run; those of a live run come first.
+FINISHED = [_COLUMN.get(field, field) for field in Run.__struct_fields__]
+LIVE = FINISHED[: FINISHED.index("finished_at")]
+# The columns of a run that its start does not set: the answer of a claim has no others.
+SET_BY_START = ("status", "updated_at", "lease_until", "worker", "started_at")
+STARTED = [name for name in LIVE if name not in SET_BY_START]
 NOT_IN_HISTORY = {"alone": "false", "lease_until": "NULL", "cancel_requested": "false", "suspect": "false"}
 HISTORY = [name for name in FINISHED if name not in NOT_IN_HISTORY]
 # The columns of a schedule that its own table has; what its runs reported stands in another.
@@ -252,7 +249,10 @@ def _started(
 
 
 def new_values(new: NewRun) -> tuple[Any, ...]:
-    """The columns of a new run, in the order of NEW, with times as they are."""
+    """The columns of a new run, in the order of NEW, with times as they are.
+
+    Written out, because every run passes here: an `attrgetter` takes 3.2 µs, and this 2.3.
+    """
     run = new.run
     return (
         run.id,

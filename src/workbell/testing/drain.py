@@ -25,6 +25,7 @@ from workbell.engine.work import Work
 from workbell.errors import UnknownJob, WorkbellError
 from workbell.handlers.context import Context
 from workbell.model import state
+from workbell.model.cancel_snooze import RetryAfter
 from workbell.model.clock import ManualClock
 from workbell.model.limit import Limit
 from workbell.model.outcome import Outcome, Raised, decide
@@ -146,7 +147,7 @@ class _Drainer:
             change = self._decide(work, unbooked(error))
         self._bell.runtime.booking.book([(run, change)])
         if isinstance(outcome, Raised) and (self._raise_errors or isinstance(outcome.error, KeyboardInterrupt)):
-            raise outcome.error
+            raise outcome.error.error if isinstance(outcome.error, RetryAfter) else outcome.error
         return self._store.runs.find([run.id]).get(run.id, change.after(run))
 
     def _decide(self, work: Work, outcome: Outcome) -> Transition:

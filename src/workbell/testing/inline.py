@@ -17,6 +17,11 @@ from workbell.testing.drain import drain
 C = TypeVar("C", bound=LocalClient)
 
 
+def is_inline(bell: LocalClient) -> bool:
+    """Whether an enqueue of this Workbell executes."""
+    return bell.runtime.hooks.read_back is not None
+
+
 @contextmanager
 def inline(bell: C, *, raise_errors: bool = False) -> Iterator[C]:
     """Execute due runs at each enqueue; `enqueue` then answers with the run as it is afterwards.

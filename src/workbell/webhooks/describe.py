@@ -1,8 +1,8 @@
-"""JSON shapes of endpoints and deliveries in the API: never a secret, never the value of a header."""
+"""Endpoints and deliveries as the API shows them: never a secret, never the value of a header."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -12,9 +12,10 @@ from workbell.model.delivery import Delivery
 from workbell.model.endpoint import Endpoint, Health
 from workbell.model.job import DELIVERY
 from workbell.model.run import Run, Status
-from workbell.model.trigger import config_of
 from workbell.trust.sealing import Sealer
 from workbell.webhooks.slowed import Slowed
+from workbell.wire.runs import RunShown
+from workbell.wire.webhooks import EndpointShown, SlowedShown
 
 
 class NewEndpoint(NamedTuple):
@@ -32,7 +33,7 @@ def is_delivery(run: Run) -> bool:
     return run.job == DELIVERY and run.lane.key is not None
 
 
-def delivery_of(run: Run) -> Delivery:
+def delivery_of(run: Run | RunShown) -> Delivery:
     result = run.result if isinstance(run.result, dict) else {}
     return Delivery(
         id=run.id,
@@ -50,32 +51,19 @@ def delivery_of(run: Run) -> Delivery:
     )
 
 
-def describe(endpoint: Endpoint, health: Health, brake: Slowed | None, sealer: Sealer) -> dict[str, Any]:
-    """An endpoint as it is stored, and how it goes, ready for JSON."""
-    return {
-        "id": endpoint.id,
-        "url": _url(endpoint, sealer),
-        "description": endpoint.description,
-        "patterns": list(endpoint.patterns),
-        "header_names": _header_names(endpoint, sealer),
-        "secrets": [{"created_at": one.created_at, "valid_until": one.until} for one in endpoint.secrets],
-        "sealed": is_sealed(endpoint),
-        "enabled": endpoint.enabled,
-        "disabled_reason": endpoint.reason,
-        "disabled_at": endpoint.disabled_at,
-        "retry_config": None if endpoint.retry is None else config_of(endpoint.retry),
-        "rate": endpoint.rate,
-        "concurrency": endpoint.concurrency,
-        "timeout": endpoint.timeout,
-        "failures_in_a_row": health.failures,
-        "failing_since": health.failing_since,
-        "last_success_at": health.last_success_at,
-        "last_failure_at": health.last_failure_at,
-        "slowed": None if brake is None else brake.as_dict(),
-        "tenant": endpoint.tenant,
-        "created_at": endpoint.created_at,
-        "updated_at": endpoint.updated_at,
-    }
+def describe(endpoint: Endpoint, health: Health, brake: Slowed | None, sealer: Sealer) -> EndpointShown:
+    """A stored endpoint, and how it goes."""
+    slowed = None
+    if brake is not None:
+        slowed = SlowedShown(since=brake.since, waiting=brake.waiting.count, capped=brake.waiting.capped)
+    return EndpointShown.of(
+        endpoint,
+        health,
+        url=_url(endpoint, sealer),
+        header_names=_header_names(endpoint, sealer),
+        sealed=is_sealed(endpoint),
+        slowed=slowed,
+    )
 
 
 def is_sealed(endpoint: Endpoint) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from workbell.events.fan_out import delivery_lane
 from workbell.model.endpoint import Endpoint, Health
@@ -31,9 +31,6 @@ class Slowed(NamedTuple):
     @property
     def remedy(self) -> str:
         return f"`workbell webhooks test {self.endpoint}` tries now, and lets them go on if it is answered."
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"since": self.since, "waiting": self.waiting.count, "capped": self.waiting.capped}
 
 
 def slowed(store: Store, endpoint: Endpoint, health: Health | None = None) -> Slowed | None:

@@ -8,11 +8,11 @@ from typing import Any, Unpack
 
 import msgspec
 
-from workbell.errors import EndpointNotFound, InvalidOption, SettingsError, StoreError
+from workbell.errors import InvalidOption, SettingsError, StoreError
 from workbell.events.fan_out import delivery_lane, ping_destination, ping_lane, request_for
 from workbell.model.clock import span
 from workbell.model.delivery import Delivery
-from workbell.model.endpoint import Endpoint, Health
+from workbell.model.endpoint import BY_HAND, Endpoint, Health
 from workbell.model.event import SYSTEM_SOURCE, Event, Match, MatchOutcome, Rematch
 from workbell.model.ids import is_id, new_id
 from workbell.model.job import DELIVERY
@@ -26,8 +26,9 @@ from workbell.stores.port import Filter
 from workbell.trust.sealing import COMMAND, VARIABLE, Sealer
 from workbell.webhooks import replay
 from workbell.webhooks.changing import EndpointUpdate, change
-from workbell.webhooks.describe import NewEndpoint, delivery_of, describe
+from workbell.webhooks.describe import NewEndpoint, delivery_of
 from workbell.webhooks.disabling import disable
+from workbell.webhooks.endpoint_reader import EndpointReader
 from workbell.webhooks.endpoints import (
     OVERLAP,
     EndpointSettings,
@@ -41,9 +42,8 @@ from workbell.webhooks.endpoints import (
 )
 from workbell.webhooks.schedule_urls import seal_schedules
 from workbell.webhooks.signature import check_secret, new_secret
-from workbell.webhooks.slowed import slowed
+from workbell.wire.webhooks import EndpointShown
 
-BY_HAND = "disabled by hand"
 PAGE = 1000
 
 
@@ -53,10 +53,11 @@ class Webhooks:
     def __init__(self, runtime: Runtime, runs: Runs) -> None:
         self._runtime = runtime
         self._runs = runs
+        self._reader = EndpointReader(runtime)
 
     @property
     def _sealer(self) -> Sealer:
-        return Sealer.from_setting(self._runtime.registry.resources.secret_key)
+        return self._reader.sealer
 
     @property
     def _allow(self) -> AllowList:
@@ -168,25 +169,13 @@ class Webhooks:
 
     def get(self, endpoint_id: str) -> Endpoint:
         """An endpoint by its id."""
-        return opened(self._stored(endpoint_id), self._sealer)
-
-    def _stored(self, endpoint_id: str) -> Endpoint:
-        found = self._runtime.store.subscribers.find_endpoint(endpoint_id) if is_id(endpoint_id) else None
-        if found is None or found.tenant != self._runtime.tenant:
-            raise EndpointNotFound(
-                f"There is no webhook endpoint {endpoint_id!r} of tenant {self._runtime.tenant}; "
-                "`workbell webhooks list` shows those that are."
-            )
-        return found
+        return opened(self._reader.find(endpoint_id), self._sealer)
 
     aget = in_thread(get)
 
     def list(self) -> Sequence[Endpoint]:
         """All endpoints, oldest first."""
-        return [opened(endpoint, self._sealer) for endpoint in self._list_stored()]
-
-    def _list_stored(self) -> Sequence[Endpoint]:
-        return self._runtime.store.subscribers.list_endpoints(self._runtime.tenant)
+        return [opened(endpoint, self._sealer) for endpoint in self._reader.list()]
 
     alist = in_thread(list)  # noqa: A003
 
@@ -199,19 +188,13 @@ class Webhooks:
 
     def describe(self, endpoint_id: str) -> dict[str, Any]:
         """An endpoint and how it goes, ready for JSON; without its secrets and the values of its headers."""
-        return self._described(self._stored(endpoint_id), self._sealer)
-
-    def _described(self, endpoint: Endpoint, sealer: Sealer) -> dict[str, Any]:
-        store = self._runtime.store
-        health = store.subscribers.find_health(endpoint.id)
-        return describe(endpoint, health, slowed(store, endpoint, health), sealer)
+        return _as_dict(self._reader.find_shown(endpoint_id))
 
     adescribe = in_thread(describe)
 
     def describe_all(self) -> Sequence[dict[str, Any]]:
         """All endpoints as `describe` shows them, oldest first."""
-        sealer = self._sealer
-        return [self._described(endpoint, sealer) for endpoint in self._list_stored()]
+        return [_as_dict(self._reader.show(endpoint)) for endpoint in self._reader.list()]
 
     adescribe_all = in_thread(describe_all)
 
@@ -283,3 +266,8 @@ class Webhooks:
         return delivery_of(request.run)
 
     atest = in_thread(test)
+
+
+def _as_dict(shown: EndpointShown) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(shown, builtin_types=[datetime])
+    return found

@@ -15,10 +15,10 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from tests.integration.sockets.raw_client import closed_with, handshake, never_reading
 from tests.support.served import Served, served
 from tests.support.waiting import until
-from workbell import Workbell
-from workbell.http import access_watch
-from workbell.http.open_limits import OpenLimit
-from workbell.http.rate_limits import Rate
+from workbell import StoreUnavailable, Workbell
+from workbell.http.policies import access_watch
+from workbell.http.policies.open_limits import OpenLimit
+from workbell.http.policies.rate_limits import Rate
 from workbell.http.sockets import frame_rates, views
 from workbell.settings import Settings
 
@@ -207,6 +207,21 @@ async def test_an_error_is_told_and_the_connection_goes_on(
         assert why in told["message"]
         await talk.say(type="ping")
         assert await talk.hear() == {"type": "pong"}
+
+
+async def test_where_the_store_is_stays_in_the_log(
+    server: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise StoreUnavailable("PostgreSQL at db.internal:5432/jobs cannot be reached.")
+
+    async with server.client(tenant="other") as talk:
+        monkeypatch.setattr(server.bell.store.schedules, "list", broken)
+        await talk.say(type="subscribe", id="a", topic="schedules")
+        told = await talk.hear()
+        assert (told["type"], told["code"], told["id"]) == ("error", "StoreUnavailable", "a")
+        assert "internal" not in told["message"]
+        assert "db.internal" in caplog.text
 
 
 async def test_what_is_no_json(server: Served) -> None:

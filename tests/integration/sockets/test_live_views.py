@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.served import Served
 from workbell.claims.claiming import Claimant, FairClaims
-from workbell.http import bounded_pages
+from workbell.http.framework import bounded_pages
 from workbell.http.sockets import topics
 from workbell.model.log_line import LogLine
 from workbell.stores.port import Held

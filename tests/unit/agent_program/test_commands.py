@@ -13,7 +13,6 @@ import pytest
 from tests.support.waiting import until
 from tests.unit.makers import run_in
 from workbell.agent_program.commands import TAIL, CannotFill, Command, check_command, fill, run_command
-from workbell.agent_program.config import AgentConfig, check_url, checked
 from workbell.errors import SettingsError
 from workbell.model.outcome import Failed, Outcome, Returned
 from workbell.model.payload import decode, encode
@@ -58,10 +57,11 @@ def test_a_value_is_never_an_option() -> None:
     assert fill(command("x", "--level={n}"), {"n": -5}) == ["x", "--level=-5"]
 
 
-def test_two_dashes_hold_for_the_values_behind_them_alone() -> None:
+@pytest.mark.parametrize("program", ["/bin/ls", "/opt/{version}/ls", "{version}/ls", "/opt/{{x}}/ls"])
+def test_two_dashes_hold_for_the_values_behind_them_alone(program: str) -> None:
     """Those of a wrapper such as `env` end its own options, and not those of the program that it runs."""
     with pytest.raises(CannotFill, match="read as an option"):
-        fill(command("/usr/bin/env", "--", "/bin/ls", "{folder}"), {"folder": "-la"})
+        fill(command("/usr/bin/env", "--", program, "{folder}"), {"version": "2", "folder": "-la"})
     wrapped = command("/usr/bin/env", "--", "/bin/ls", "--", "{first}", "{second}")
     assert fill(wrapped, {"first": "-a", "second": "-b"})[-2:] == ["-a", "-b"]
 
@@ -73,20 +73,6 @@ def test_two_dashes_hold_for_the_values_behind_them_alone() -> None:
 def test_commands_that_cannot_be_used(arguments: tuple[str, ...], words: str) -> None:
     with pytest.raises(SettingsError, match=words):
         check_command("backup", command(*arguments))
-
-
-@pytest.mark.parametrize("url", ["http://10.0.0.1", "ftp://x", "https://", "https://u:p@x", "https://x/?a=1", "x"])
-def test_urls_that_cannot_be_used(url: str) -> None:
-    with pytest.raises(SettingsError, match="url"):
-        check_url(url, insecure=False)
-
-
-def test_urls_that_can() -> None:
-    for url in ("http://127.0.0.1:8321", "http://[::1]", "http://localhost", "https://example.com/jobs"):
-        assert check_url(f"{url}/", insecure=False) == url
-    assert check_url("http://10.0.0.1", insecure=True) == "http://10.0.0.1"
-    with pytest.raises(SettingsError, match="capacity"):
-        checked(AgentConfig(url="https://x", capacity=0))
 
 
 def execute(asked: Command, run: Run, folder: Path, stop_when: Path | None = None) -> Outcome | None:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import pytest
 
 from tests.support.waiting import until
 from workbell.agent_program.heartbeat import AgentHeartbeat
+from workbell.remote.call import RemoteCall
+from workbell.wire.agents import LeasesShown
 
 
 class Line:
     def __init__(self) -> None:
         self.posts = 0
 
-    def post(self, _path: str, _body: dict[str, Any]) -> Any:
+    def send(self, _call: RemoteCall[LeasesShown]) -> LeasesShown:
         self.posts += 1
-        return {"runs": []}
-
-    def close(self) -> None: ...
+        return LeasesShown(runs=[])
 
 
 @pytest.mark.parametrize(("ago", "at_once"), [(25.0, True), (0.0, False)])

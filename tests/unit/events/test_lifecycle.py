@@ -21,6 +21,7 @@ from workbell.model.job import DELIVERY
 from workbell.model.run import Lane, Run, Status
 from workbell.model.schedule import Tick, TickOutcome
 from workbell.model.state import CRASH_LIMIT, Transition
+from workbell.model.worker import alias_of
 from workbell.notices.listeners import MOST_RUNS
 
 KEEP = timedelta(days=1)
@@ -114,7 +115,7 @@ def test_depth_counts_the_events_behind_a_run() -> None:
     start = event_of_start(run)
     assert start is not None
     assert start.depth == 7
-    assert event_of_loss("default", "h/1/2/a", [RUNNING, run], NOW).depth == 7
+    assert event_of_loss("default", "h/1/2/a", [RUNNING, run], NOW, names_worker=True).depth == 7
 
 
 def test_what_a_skipped_tick_tells() -> None:
@@ -144,11 +145,26 @@ def test_what_a_skipped_tick_tells() -> None:
 
 def test_what_a_lost_worker_tells() -> None:
     runs = [run_in(Status.RUNNING, id=f"01890000-0000-7000-8000-{number:012}") for number in range(MOST_RUNS + 5)]
-    event = event_of_loss("default", "box/12/34/abc", runs, NOW)
-    assert (event.type, event.key, event.subject) == ("worker.lost", "worker.lost:box/12/34/abc", "box/12/34/abc")
+    event = event_of_loss("default", "box/12/34/abc", runs, NOW, names_worker=True)
+    key = f"worker.lost:{alias_of('box/12/34/abc')}"
+    assert (event.type, event.key, event.subject) == ("worker.lost", key, "box/12/34/abc")
     assert event.data == {
         "worker": "box/12/34/abc",
         "host": "box",
         "runs": [run.id for run in runs[:MOST_RUNS]],
         "count": MOST_RUNS + 5,
     }
+
+
+def test_what_it_tells_other_tenants() -> None:
+    run = run_in(Status.RUNNING)
+    event = event_of_loss("acme", "box/12/34/abc", [run], NOW, names_worker=False)
+    alias = alias_of("box/12/34/abc")
+    assert (event.subject, event.data) == (alias, {"worker": alias, "runs": [run.id], "count": 1})
+    named = event_of_loss("acme", "box/12/34/abc", [run], NOW, names_worker=True)
+    assert event.key == named.key, "the first one stored counts, whichever program of several stores it"
+
+
+def test_a_tenant_knows_its_agents() -> None:
+    event = event_of_loss("acme", "agent/one/session", (), NOW, names_worker=False)
+    assert (event.data["worker"], event.subject) == ("agent/one/session", "agent/one/session")

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 
 from workbell.errors import Forbidden, Unauthorized
-from workbell.http.access_watch import LESS_ACCESS, SIGNED_OUT, TOKEN_ENDED, hook_end, says_no, token_end
+from workbell.http.policies.access_watch import LESS_ACCESS, SIGNED_OUT, TOKEN_ENDED, hook_end, says_no, token_end
 from workbell.model.access import Access, Scope, access_of
 from workbell.testing.contracts.making import START
 from workbell.testing.contracts.parts.access import token

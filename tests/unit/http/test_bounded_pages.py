@@ -9,13 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbell.http import bounded_pages
-from workbell.http.bounded_pages import PageSource, read_page
+from workbell.http.framework import bounded_pages
+from workbell.http.framework.bounded_pages import PageSource, page_of, read_page
+from workbell.wire.operation import ListPage
 
 
 class Row(msgspec.Struct, frozen=True):
     id: int
     text: str
+
+
+def _id(row: Row) -> str:
+    return str(row.id)
 
 
 class Source:
@@ -68,10 +73,32 @@ def test_short_rows_take_two_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     source = Source([2] * 100)
     page = read_page(source.page_source(1000), None, 100)
     assert (len(page.found), page.more, len(source.steps)) == (100, True, 2)
-    assert read_page(source.page_source(1000), 99, 100).answer(lambda row: str(row.id)) == {"items": [], "next": None}
+    assert read_page(source.page_source(1000), 99, 100).answer(_id) == ListPage(items=[], next=None)
 
 
 def test_one_row_always_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded_pages, "MOST_BYTES", 10)
     page = read_page(Source([100, 1]).page_source(100), None, 5)
-    assert page.answer(lambda row: str(row.id))["next"] == "0"
+    assert page.answer(_id).next == "0"
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=3), st.integers(0, 60), max_size=20), st.integers(1, 8))
+def test_a_list_in_memory_in_pages(sizes: dict[str, int], limit: int) -> None:
+    """Every row once, in the order of the keys; and the last page has no `next`."""
+    was, bounded_pages.MOST_BYTES = bounded_pages.MOST_BYTES, 100
+    try:
+        seen: list[str] = []
+        after = ""
+        while True:
+            page = page_of([*sizes], str, after, limit, lambda name: {"text": "x" * sizes[name]})
+            texts = [bytes(one) for one in page.items]
+            assert len(texts) <= limit
+            assert len(texts) <= 1 or sum(map(len, texts)) <= 100
+            seen += sorted(name for name in sizes if name > after)[: len(texts)]
+            if page.next is None:
+                break
+            assert page.next == seen[-1]
+            after = page.next
+        assert seen == sorted(sizes)
+    finally:
+        bounded_pages.MOST_BYTES = was

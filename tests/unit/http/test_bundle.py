@@ -25,6 +25,15 @@ def test_what_cannot_be_bundled_is_refused(sources: dict[str, str], why: str) ->
         bundle_script(sources, "main.js")
 
 
+def test_doc_comments_on_lines_of_their_own_are_left_out() -> None:
+    comments = "/** @typedef {string} Name */\n/**\n * What it is.\n * @param {Name} a\n */\n"
+    code = "const f = (a) => /** @type {1} */ (a);\n// why\n"
+    made = bundle_script({"main.js": comments + code}, "main.js")
+    assert "typedef" not in made
+    assert "What it is" not in made
+    assert code in made
+
+
 def test_styles_keep_their_order() -> None:
     assert bundle_style({"b.css": "p { color: red }", "a.css": "p { color: blue }"}).index("red") < 30
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbell.http import connection_limits
-from workbell.http.connection_limits import Edge
+from workbell.http.policies import connection_limits
+from workbell.http.policies.connection_limits import Edge
 from workbell.model.client_address import TrustedProxies
 
 KINDS = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["waiting", "known", "answered"])), max_size=60)

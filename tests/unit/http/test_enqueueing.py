@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.fresh_store import fresh_store
-from workbell import DuplicateRun, UnknownJob, Workbell
+from workbell import DuplicateRun, KeyReused, UnknownJob, Workbell
 from workbell.client.local import LocalClient
-from workbell.http.enqueueing import MOST, Enqueueing, Order, WaitingEnqueue
+from workbell.http.features.enqueueing import MOST, ChosenId, Enqueueing, Order, WaitingEnqueue
+from workbell.model.ids import new_id
 
 pytestmark = pytest.mark.anyio
 
@@ -49,6 +50,33 @@ async def test_each_gets_its_own_answer(bell: Workbell) -> None:
     assert isinstance(other, list)
     assert other[0].tenant == "other"
     assert len(bell.runs()) == 4
+    enqueueing.close()
+
+
+async def test_one_conflict_of_ids_touches_no_other(bell: Workbell) -> None:
+    """In one transaction: a request and its repetition, one that is refused, and others with keys and without."""
+    enqueueing, loop = Enqueueing(bell), asyncio.get_running_loop()
+    taken, other = new_id(), new_id()
+    await enqueueing.put(bell, [Order("work", None, {}, chosen=ChosenId(taken, "first"))])
+
+    def waiting(*chosen: ChosenId | None, **options: object) -> WaitingEnqueue:
+        return WaitingEnqueue(bell, [Order("work", None, options, chosen=one) for one in chosen], loop.create_future())
+
+    refused, made, again, known, *rest = enqueueing._write(
+        [
+            waiting(None, ChosenId(new_id(), "second"), ChosenId(taken, "second")),
+            waiting(ChosenId(other, "third")),
+            waiting(ChosenId(other, "third")),
+            waiting(ChosenId(taken, "first")),
+            waiting(None, None),
+            waiting(None, key="k"),
+        ]
+    )
+    assert isinstance(refused, KeyReused)
+    ids = [[run.id for run in answer] for answer in (made, again, known) if isinstance(answer, list)]
+    assert ids == [[other], [other], [taken]]
+    assert [len(answer) for answer in rest if isinstance(answer, list)] == [2, 1]
+    assert len(bell.runs()) == 5
     enqueueing.close()
 
 

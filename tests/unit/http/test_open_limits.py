@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbell import TooMany
-from workbell.http import open_limits
-from workbell.http.open_limits import (
+from workbell.http.policies import open_limits
+from workbell.http.policies.open_limits import (
     POLLS,
     STREAMS,
     VIEWS,
@@ -22,7 +22,7 @@ from workbell.http.open_limits import (
     refusal,
     socket_limit,
 )
-from workbell.http.rate_limits import CallerRates, Rate
+from workbell.http.policies.rate_limits import CallerRates, Rate
 from workbell.model.access import Access
 
 LIMIT = OpenLimit("things", 2, 3, 5, "close one")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from workbell.http.rate_limits import MOST, Buckets
+from workbell.http.policies.rate_limits import MOST, Buckets
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no fault of the strategy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -127,6 +128,12 @@ def test_what_a_client_can_say() -> None:
     assert frames.decode('{"type":"unsubscribe","id":"a"}') == Unsubscribe("a")
     said = frames.decode('{"type":"subscribe","id":"a","topic":"runs","status":["queued"],"user_id":7}')
     assert said == Subscribe(id="a", topic=Topic.RUNS, status=["queued"], user_id=7)
+
+
+def test_statuses_and_times_are_left_to_the_verb() -> None:
+    """Its refusal names the subscription; that of a message that cannot be decoded does not."""
+    said = frames.decode('{"type":"subscribe","id":"a","topic":"runs","status":"gone","since":"2026-11-16T09:00:00"}')
+    assert said == Subscribe(id="a", topic=Topic.RUNS, status="gone", since=datetime(2026, 11, 16, 9))  # noqa: DTZ001
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -220,9 +221,15 @@ def test_close_leaves_no_modules_behind(project: ProjectFolder) -> None:
         "Set payload = {…} in the file; or, if to is to be the context, name it ctx."
     ]
     assert len(_modules_of(project)) >= 2, "mylib and the good job"
+    assert project.folder.resolve() in _projects_with_a_finder()
     files.close()
     assert _modules_of(project) == []
-    assert not any(isinstance(finder, JobModuleFinder) for finder in sys.meta_path)
+    assert project.folder.resolve() not in _projects_with_a_finder()
+
+
+def _projects_with_a_finder() -> list[Path]:
+    """Also those of other tests, whose jobs stay loaded."""
+    return [finder.folders.project for finder in sys.meta_path if isinstance(finder, JobModuleFinder)]
 
 
 def _modules_of(project: ProjectFolder) -> list[str]:

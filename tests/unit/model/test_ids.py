@@ -14,7 +14,7 @@ from uuid import UUID
 import pytest
 
 from workbell.model.clock import EPOCH
-from workbell.model.ids import IdSource, first_id_at, is_id, lane_id, new_id
+from workbell.model.ids import LAST_ID, IdSource, first_id_at, is_id, lane_id, new_id, time_of
 
 
 def test_an_id_is_a_uuid_of_version_7_with_its_time_in_front() -> None:
@@ -34,6 +34,16 @@ def test_the_first_id_of_a_time_parts_what_came_before_from_what_comes_after(mil
     bound = first_id_at(EPOCH + timedelta(milliseconds=milliseconds, microseconds=999))
     assert is_id(bound)
     assert IdSource(Random(1)).make(milliseconds - 1) < bound <= IdSource(Random(1)).make(milliseconds)
+
+
+@pytest.mark.parametrize("milliseconds", [1, 1000, 1_760_000_000_123, 253_402_300_799_999])
+def test_an_id_says_when_it_was_made(milliseconds: int) -> None:
+    made_at = EPOCH + timedelta(milliseconds=milliseconds)
+    assert time_of(first_id_at(made_at)) == time_of(IdSource(Random(1)).make(milliseconds)) == made_at
+
+
+def test_an_id_of_a_time_that_no_calendar_has() -> None:
+    assert time_of(LAST_ID).year == 9999
 
 
 def test_there_is_no_id_before_1970() -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from tests.unit.makers import NOW, run_in
 from workbell.errors import InvalidPayload
-from workbell.model.cancel_snooze import Cancel, Snooze
+from workbell.model.cancel_snooze import Cancel, RetryAfter, Snooze
+from workbell.model.error_text import error_type
 from workbell.model.outcome import HANDED_BACK, EndedOutcome, Later, Outcome, Raised, Returned, decide, read_return
 from workbell.model.retry import Retry
 from workbell.model.run import Options, Run, Status
@@ -148,3 +149,15 @@ def test_a_return_value_that_cannot_be_stored_fails_the_run_at_once(value: Any) 
     assert change.error is not None
     if not isinstance(value, Snooze):
         assert isinstance(outcome.error, InvalidPayload)
+
+
+@pytest.mark.parametrize(("after", "wait"), [(120, 120), (1, 10)])
+def test_retry_after_fails_with_the_error_that_it_wraps(after: float, wait: float) -> None:
+    try:
+        raise LookupError("busy")
+    except LookupError as error:
+        outcome = Raised(RetryAfter(error, after))
+    change = decided(outcome, job_retry=Retry(attempts=2, delay=10, jitter=0, only_on=LookupError))
+    assert (change.status, change.scheduled_for) == (Status.SCHEDULED, END + timedelta(seconds=wait))
+    assert error_type(change.ended.error if change.ended is not None else change.error) == "builtins.LookupError"
+    assert decided(outcome, job_retry=Retry(attempts=2, give_up_on=LookupError)).status is Status.FAILED

@@ -8,11 +8,23 @@ from typing import Any
 import pytest
 
 from tests.unit.makers import NOW, run_in
-from workbell.errors import InvalidOption
-from workbell.model.request import NAMES, again, make_request, plain_request, reschedule
+from workbell.errors import ClockSkew, InvalidOption
+from workbell.model.ids import first_id_at
+from workbell.model.request import (
+    ID_WINDOW,
+    KEPT_LONG,
+    NAMES,
+    again,
+    is_gone_early,
+    make_request,
+    plain_request,
+    reschedule,
+    with_chosen_id,
+)
 from workbell.model.retry import Retry
-from workbell.model.run import Lane, NewRun, OnDuplicate, Status
+from workbell.model.run import Lane, NewRun, OnDuplicate, Options, Status
 from workbell.model.run_defaults import RESCHEDULES, Maker
+from workbell.model.state import Retention
 
 SOON = NOW + timedelta(seconds=60)
 
@@ -169,6 +181,43 @@ def test_every_option_is_covered_above() -> None:
         )
         == NAMES
     )
+
+
+def test_a_chosen_id_and_its_request_are_those_of_the_run() -> None:
+    run_id = first_id_at(NOW)
+    made = with_chosen_id(request(timeout=5), run_id, "f")
+    assert (made.run.id, made.chosen) == (run_id, True)
+    assert made.run.options == Options(timeout=5.0, request="f")
+    assert made.run.created_at == NOW
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_chosen_id_of_another_time_is_refused(sign: int) -> None:
+    moment = timedelta(milliseconds=1)
+    with_chosen_id(request(), first_id_at(NOW + sign * ID_WINDOW), "f")
+    with pytest.raises(ClockSkew, match=r"was made at .*Z, and it is .*Z here; set the clock"):
+        with_chosen_id(request(), first_id_at(NOW + sign * (ID_WINDOW + moment)), "f")
+
+
+def test_the_id_of_a_removed_run_is_too_old_to_be_chosen_again() -> None:
+    """Also if the clocks of its two requests were wrong, one forwards and one backwards."""
+    assert KEPT_LONG > 2 * ID_WINDOW
+
+
+@pytest.mark.parametrize(
+    ("own", "keep", "is_early"),
+    [
+        (None, Retention(), False),
+        (None, Retention(succeeded=timedelta(minutes=59)), True),
+        (None, Retention(other=timedelta(0)), True),
+        (None, Retention(KEPT_LONG, KEPT_LONG), False),
+        (3600, Retention(timedelta(0), timedelta(0)), False),
+        (3599, Retention(), True),
+    ],
+)
+def test_whether_a_run_is_removed_early(own: float | None, keep: Retention, is_early: bool) -> None:
+    run = request(**({} if own is None else {"remove_delay": own})).run
+    assert is_gone_early(run, keep) is is_early
 
 
 def test_again_is_a_new_run_with_the_same_work_and_a_link() -> None:

@@ -43,7 +43,7 @@ SAYS: dict[Move, dict[str, Any]] = {
     Move.SNOOZE: {"again_at": "2030-01-01T12:00:07.000Z", "reason": "busy"},
     Move.LOSE: {
         "reason": "worker lost",
-        "error.message": "The worker w1 stopped renewing its lease while it held this run.",
+        "error.message": "The worker stopped renewing its lease while it held this run.",
     },
     Move.CANCEL: {"reason": "enough"},
 }

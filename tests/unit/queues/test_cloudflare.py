@@ -43,7 +43,7 @@ def test_it_is_opened_by_its_scheme() -> None:
         (f"{URL}?token=secret", "takes nothing more"),
         (f"{URL}#x", "takes nothing more"),
         (f"{URL}?api=http://example.com", "everybody on the way could read the token; use https://"),
-        (f"{URL}?api=ftp://127.0.0.1", "names no service"),
+        (f"{URL}?api=ftp://127.0.0.1", "names no API"),
     ],
 )
 def test_a_url_that_cannot_be_used(url: str, said: str) -> None:

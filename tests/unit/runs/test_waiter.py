@@ -49,7 +49,7 @@ def fake() -> FakeStore:
 
 @pytest.fixture
 def waiter(fake: FakeStore) -> Any:
-    made = Waiter(fake)  # type: ignore[arg-type]
+    made = Waiter(lambda: fake)  # type: ignore[arg-type,return-value]
     yield made
     made.close()
 

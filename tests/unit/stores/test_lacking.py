@@ -46,7 +46,8 @@ def test_what_duties_read_is_empty_and_what_they_note_is_dropped() -> None:
     store.tallies.add([])
     store.tokens.see(["t"], EPOCH)
     assert store.logs.add([]) == 0
-    assert (store.workers.list(), store.services.list()) == ([], {})
+    assert (store.workers.list(), store.workers.held(), store.services.list()) == ([], {}, {})
+    assert store.reports.counts("default") == []
 
 
 def test_a_store_keeps_the_parts_that_it_brings() -> None:

@@ -76,7 +76,16 @@ INDEXED: dict[Status, set[str]] = {
     Status.SCHEDULED: {"dispatch", "next_due", "next_due_after", "waits_ahead"},
     Status.QUEUED: {"survey", "claim", "ahead_of", "survey_targets", "survey_tenant", "waiting_targets"}
     | {"queued_runs"},
-    Status.RUNNING: {"leases", "held_by", "running_within", "started_now", "as_many_started", "note_starts"},
+    Status.RUNNING: {
+        "held_by_worker",
+        "running_in_lane",
+        "leases",
+        "held_by",
+        "running_within",
+        "started_now",
+        "as_many_started",
+        "note_starts",
+    },
 }
 
 

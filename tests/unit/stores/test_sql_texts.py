@@ -186,7 +186,7 @@ def test_statuses_choose_the_table() -> None:
 @pytest.mark.parametrize("lanes", [EVERY, SOME, MANY, LaneChoice([1])])
 def test_no_value_ever_gets_into_the_text(lanes: LaneChoice, there: str | None) -> None:
     evil = "'; DROP TABLE workbell_runs; --"
-    wanted = Filter(evil, [Status.FAILED, Status.QUEUED], evil, evil, evil, evil, 666, evil, 7)
+    wanted = Filter(evil, [Status.FAILED, Status.QUEUED], evil, evil, evil, evil, 666, before=evil, limit=7)
     streams = asked(wanted, lanes)
     assert len(streams) == 2
     for stream in streams:

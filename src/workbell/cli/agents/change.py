@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 import click
 
-from workbell.agents.describe import describe_agent
 from workbell.cli.acting import note
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import now_of, opened_client
 from workbell.cli.output import echo, print_json
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.model.agent import Agent
+from workbell.wire.agents import AgentShown
 
 
 @click.command(help="Give an agent these labels instead of those it has. From its next poll on it gets their runs.")
 @click.argument("name")
 @click.argument("labels", nargs=-1)
 @click.option("--none", "none_at_all", is_flag=True, help="Leave it without labels.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def label(
@@ -34,7 +34,7 @@ def label(
 
 @click.command(help="Give an agent runs again.")
 @click.argument("name")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def enable(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -45,7 +45,7 @@ def enable(name: str, url: str | None, tenant: str | None, as_json: bool) -> Non
 
 @click.command(help="Give an agent no more runs; it may finish those that it has.")
 @click.argument("name")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def disable(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -63,24 +63,24 @@ def _change(
     labels: Sequence[str] | None = None,
     enabled: bool | None = None,
 ) -> Agent:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         agent = bell.agents.change(name, labels=labels, enabled=enabled)
         detail = {"labels": agent.labels} if enabled is None else {"enabled": enabled}
         note(bell, "agents.change", agent.name, detail=detail)
-        now = bell.store.clock.now()
+        now = now_of(bell)
     if as_json:
-        print_json(describe_agent(agent, now))
+        print_json(AgentShown.of(agent, now))
     return agent
 
 
 @click.command(help="Forget an agent; its token is revoked. Runs that target it wait for another agent of its name.")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         agent = bell.agents.get(name)
         if not yes:
             click.confirm(f"Forget the agent {agent.name}, and end its token?", abort=True, err=True)

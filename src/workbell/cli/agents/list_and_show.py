@@ -7,14 +7,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
-from workbell.agents.describe import describe_agent
-from workbell.cli.bell import opened_store
+from workbell.app import Workbell
+from workbell.cli.bell import AnyClient, now_of, opened_client, say_empty
 from workbell.cli.output import can_draw, make_console, one_line, print_facts, print_json
-from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.words import ago, local
-from workbell.client.local import LocalClient
 from workbell.model.agent import Agent
+from workbell.model.payload import decode
+from workbell.model.run import Status
+from workbell.wire.agents import AgentShown
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -23,19 +26,19 @@ STYLES = {"lost": ("✗", "x", "bold red"), "disabled": ("◷", "z", "yellow"), 
 
 
 @click.command("list", help="List the agents, and when each was last seen.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def list_agents(url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         found = bell.agents.list()
-        now = bell.store.clock.now()
+        now = now_of(bell)
     if as_json:
-        print_json([describe_agent(agent, now) for agent in found])
+        print_json([AgentShown.of(agent, now) for agent in found])
     elif found:
         _show(found, now)
     else:
-        say_empty(bell.settings.url, "There are no agents; `workbell agents pair` lets a machine become one.")
+        say_empty(bell, "There are no agents; `workbell agents pair` lets a machine become one.")
 
 
 def state_of(agent: Agent, now: datetime) -> str:
@@ -79,19 +82,18 @@ def _jobs(agent: Agent) -> str:
 
 @click.command("show", help="Show all details of an agent.")
 @click.argument("name")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def show_agent(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         agent = bell.agents.get(name)
-        now = bell.store.clock.now()
+        now = now_of(bell)
         queued, running = _aimed_at(bell, agent)
-    described = describe_agent(agent, now)
     if as_json:
-        print_json(described | {"queued": queued, "running": running})
+        print_json(msgspec.structs.asdict(AgentShown.of(agent, now)) | {"queued": queued, "running": running})
         return
-    metrics = described["metrics"] if isinstance(described["metrics"], dict) else {}
+    metrics = decode(agent.metrics_text)
     facts = [
         ("agent", agent.name),
         ("id", agent.id),
@@ -102,17 +104,19 @@ def show_agent(name: str, url: str | None, tenant: str | None, as_json: bool) ->
         ("runs", f"{queued:,} queued and {running:,} running are aimed at {', '.join(agent.targets)}"),
         ("host", agent.host),
         ("version", agent.version),
-        ("metrics", ", ".join(f"{word} {value}" for word, value in metrics.items())),
+        ("metrics", ", ".join(f"{word} {value}" for word, value in (metrics or {}).items())),
         ("paired", local(agent.created_at)),
     ]
     print_facts(make_console(), [(word, one_line(value, 1000)) for word, value in facts if value])
 
 
-def _aimed_at(bell: LocalClient, agent: Agent) -> tuple[int, int]:
+def _aimed_at(bell: AnyClient, agent: Agent) -> tuple[int, int]:
     """Runs that this agent may take or has; under a label, others may have them as well."""
-    aimed = [
-        counts
-        for counts in bell.store.reports.counts()
-        if counts.lane.tenant == agent.tenant and counts.lane.target in agent.targets
-    ]
+    if not isinstance(bell, Workbell):
+        numbers = [
+            sum(bell.count_runs(target=target, status=status).count for target in agent.targets)
+            for status in (Status.QUEUED, Status.RUNNING)
+        ]
+        return numbers[0], numbers[1]
+    aimed = [counts for counts in bell.store.reports.counts(agent.tenant) if counts.lane.target in agent.targets]
     return sum(counts.queued for counts in aimed), sum(counts.running for counts in aimed)

@@ -8,15 +8,17 @@ from datetime import timedelta
 
 import click
 
+from workbell.agents.naming import agent_labels, agent_name
 from workbell.agents.pairing import EXPIRES
-from workbell.cli.acting import note, operator
-from workbell.cli.bell import opened_store
+from workbell.app import Workbell
+from workbell.cli.acting import created_by, note
+from workbell.cli.bell import opened_client
 from workbell.cli.output import echo, print_json
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.serving import public_address
 from workbell.cli.values import SPAN
 from workbell.cli.words import local
-from workbell.model.pairing import terms_of
+from workbell.model.pairing import PairingTerms
 
 
 @click.command(help="Let one machine become an agent; its token is shown this once, and can be used once.")
@@ -33,7 +35,7 @@ from workbell.model.pairing import terms_of
     help="The service's URL as the agent reaches it, printed in the command to type there; otherwise http_public_url.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print the token, and nothing else.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def pair(
@@ -46,14 +48,14 @@ def pair(
     tenant: str | None,
     as_json: bool,
 ) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=True) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=True) as bell:
         span = EXPIRES if expires is None else expires
-        token, text = bell.agents.pairing(name, labels=labels, expires=span, created_by=str(operator()))
-        terms = terms_of(token)
+        terms = PairingTerms(None if name is None else agent_name(name), agent_labels(labels) or None)
+        token, text = bell.agents.pairing(name, labels=labels, expires=span, **created_by(bell))
         terms_given = {"name": terms.agent, "labels": terms.labels or ()}
         note(bell, "agents.allow", token.id, detail=terms_given | {"expires_at": token.expires_at})
         moves = any(agent.name == terms.agent for agent in bell.agents.list())
-        address = at or public_address(bell.settings)
+        address = at or (public_address(bell.settings) if isinstance(bell, Workbell) else bell.transport.address.shown)
     there = _command(address or f"https://{socket.gethostname()}", name)
     if as_json:
         print_json({"id": token.id, **terms_given, "expires_at": token.expires_at, "token": text, "command": there})

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
+from datetime import timedelta
 from typing import Any
 
 import click
 import msgspec
 
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import now_of, opened_client
 from workbell.cli.events.match import counted
 from workbell.cli.output import echo, print_json
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 
 SOURCE = "/cli"  # where there is no project that could be named
 STDIN = "-"
+CLOCK_SKEW = timedelta(minutes=1)  # that the clock of a service may be behind this machine's
 
 
 @click.command(help="Emit an event: every matching trigger starts a run. DATA is JSON, or - to read it from stdin.")
@@ -23,7 +25,7 @@ STDIN = "-"
 @click.option("--subject", metavar="TEXT", help="What it is about, such as an id.")
 @click.option("--source", metavar="TEXT", help="Who emits it; otherwise the project, such as /shop.")
 @click.option("--key", metavar="TEXT", help="Deduplicate: one event for each source and key.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def emit(
@@ -38,10 +40,10 @@ def emit(
 ) -> None:
     value = None if data is None else _read(data)
     project = open_project(url=url, tenant=tenant)
-    if source is None and project.settings.project is None:
+    if source is None and (project.settings.project is None or project.service is not None):
         source = SOURCE
-    with opened_store(project, create=True) as bell:
-        begun = bell.store.clock.now()
+    with opened_client(project, create=True) as bell:
+        begun = now_of(bell) - (CLOCK_SKEW if project.service is not None else timedelta())
         event = bell.emit(event_type, value, subject=subject, source=source, key=key)
         subscribers = bell.events.match(event.type)
     if as_json:

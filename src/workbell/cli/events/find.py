@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from workbell.cli.bell import AnyClient, of_tenant
 from workbell.cli.runs.find import SHORTEST
-from workbell.client.local import LocalClient
 from workbell.errors import EventNotFound, InvalidOption
 from workbell.model.event import Event
 from workbell.model.ids import is_id
@@ -21,7 +21,7 @@ def event_argument(command: Command) -> Command:
     return click.argument("event_id", metavar="ID")(command)
 
 
-def find_event(bell: LocalClient, text: str) -> Event:
+def find_event(bell: AnyClient, text: str) -> Event:
     """A part of an id is searched among the last events only: no store has an index for it."""
     part = text.strip().lower()
     if is_id(part):
@@ -30,7 +30,7 @@ def find_event(bell: LocalClient, text: str) -> Event:
         raise EventNotFound(f"There is no event {text!r}; give its id, or at least {SHORTEST} letters of it.")
     found = [event for event in bell.events.list(limit=PAGE) if event.id.endswith(part) or event.id.startswith(part)]
     if not found:
-        among = f"the last {PAGE:,} of tenant {bell.tenant}"
+        among = f"the last {PAGE:,} {of_tenant(bell)}"
         raise EventNotFound(f"There is no event {text!r} among {among}; an older one needs its whole id.")
     if len(found) > 1:
         listed = ", ".join(event.id for event in found[:3])

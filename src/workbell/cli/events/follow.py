@@ -6,10 +6,10 @@ from contextlib import closing
 
 import click
 
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import opened_client
 from workbell.cli.events.listed import about
 from workbell.cli.output import echo, make_console, one_line, print_json_line
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.words import local
 from workbell.model.event import Event
@@ -19,12 +19,12 @@ WIDTH = 24  # columns for a type; a longer one takes what it needs
 
 @click.command(help="Print events as they come, until Ctrl-C.")
 @click.option("--type", "event_type", metavar="PATTERN", help="Only of this type, or of a pattern such as orders.*.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def tail(event_type: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
     # Creates a missing store: the events will be written there.
-    with opened_store(open_project(url=url, tenant=tenant), create=True) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=True) as bell:
         found = bell.events.tail(type=event_type)
         what = "events" if event_type is None else f"events that match {event_type}"
         echo(f"Waiting for {what}; Ctrl-C ends.", err=True)

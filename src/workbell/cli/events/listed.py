@@ -7,10 +7,10 @@ from datetime import datetime
 
 import click
 
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import now_of, opened_client, say_empty
 from workbell.cli.events.find import find_event
 from workbell.cli.output import echo, make_console, one_line, print_json
-from workbell.cli.project import json_option, limit_option, open_project, say_empty, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, limit_option, open_project, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.words import ago
 from workbell.model.event import Event
@@ -23,22 +23,22 @@ NAME = 40  # letters of a type or a source
 @click.option("--type", "event_type", metavar="PATTERN", help="Only of this type, or of a pattern such as orders.*.")
 @limit_option(PAGE)
 @click.option("--before", metavar="ID", help="Only older ones: the last event of the page before.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def list_events(
     event_type: str | None, limit: int, before: str | None, url: str | None, tenant: str | None, as_json: bool
 ) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         last = None if before is None else find_event(bell, before).id
         found = bell.events.list(type=event_type, before=last, limit=limit)
-        now = bell.store.clock.now()
+        now = now_of(bell)
     if as_json:
         print_json([event.as_dict() for event in found])
     elif not found and (event_type is not None or before is not None):
         echo("No event matches the filter.")
     elif not found:
-        say_empty(bell.settings.url, "There are no events yet; `workbell events emit TYPE` emits one.")
+        say_empty(bell, "There are no events yet; `workbell events emit TYPE` emits one.")
     else:
         _show(found, now)
         if len(found) == limit:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import click
 
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import opened_client
 from workbell.cli.output import echo, make_console, one_line, print_json
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.runs.find import short
 from workbell.model.event_subscribers import EventSubscriber
 
@@ -17,15 +17,13 @@ NAME = 40
 
 @click.command(help="Say which triggers and endpoints match events of a type.")
 @click.argument("event_type", metavar="TYPE")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def match(event_type: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         found = bell.events.match(event_type)
-        triggers, endpoints = (
-            ([], []) if found else (bell.triggers.list(), bell.store.subscribers.list_endpoints(bell.tenant))
-        )
+        triggers, endpoints = ([], []) if found else (bell.triggers.list(), bell.webhooks.list())
     if as_json:
         print_json([subscriber.as_dict() for subscriber in found])
     elif found:

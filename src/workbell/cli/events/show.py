@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import AnyRun, now_of, opened_client
 from workbell.cli.events.find import event_argument, find_event
 from workbell.cli.output import echo, make_console, one_line, print_facts, print_json, printable
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
-from workbell.cli.runs.find import short
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
+from workbell.cli.runs.find import runs_by_id, short
 from workbell.cli.words import ago, local
 from workbell.model.event import Event
 from workbell.model.event_subscribers import Matched
-from workbell.model.run import Run
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,15 +26,15 @@ BESIDE = 60  # letters of data that stand beside its name
 
 @click.command("show", help="Show an event, and its matches with their outcomes.")
 @event_argument
-@store_options
+@client_options
 @tenant_option
 @json_option
 def show_event(event_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         event = find_event(bell, event_id)
         matches = bell.events.matches(event.id)
-        runs = bell.store.runs.find([match.run for match in matches if match.run is not None])
-        now = bell.store.clock.now()
+        runs = runs_by_id(bell, [match.run for match in matches if match.run is not None])
+        now = now_of(bell)
     if as_json:
         described = [match.as_dict() | {"run_status": _status(match, runs)} for match in matches]
         print_json(event.as_dict() | {"matches": described})
@@ -74,7 +73,7 @@ def _show_data(console: Console, event: Event) -> None:
         console.print(f"  {line}", markup=False, soft_wrap=True)
 
 
-def _show_matches(console: Console, event: Event, matches: Sequence[Matched], runs: Mapping[str, Run]) -> None:
+def _show_matches(console: Console, event: Event, matches: Sequence[Matched], runs: Mapping[str, AnyRun]) -> None:
     from rich.text import Text
 
     from workbell.cli.columns import TableRow, print_rows
@@ -97,6 +96,6 @@ def _show_matches(console: Console, event: Event, matches: Sequence[Matched], ru
     print_rows(console, ("outcome", "trigger or endpoint", "run"), "details", rows)
 
 
-def _status(match: Matched, runs: Mapping[str, Run]) -> str | None:
+def _status(match: Matched, runs: Mapping[str, AnyRun]) -> str | None:
     run = None if match.run is None else runs.get(match.run)
     return None if run is None else run.status.value

@@ -5,16 +5,15 @@ from __future__ import annotations
 import click
 
 from workbell.cli.acting import note
-from workbell.cli.bell import opened_here, opened_store
+from workbell.cli.bell import opened_client, opened_here
 from workbell.cli.jobs.known import find_job
 from workbell.cli.output import echo, print_json
-from workbell.cli.project import app_option, json_option, open_project, store_options, tenant_option, url_option
+from workbell.cli.project import client_options, code_options, json_option, open_project, tenant_option
 
 
 @click.command(help="Let a definition take runs again. Those that wait go on.")
 @click.argument("name")
-@app_option
-@url_option
+@code_options
 @tenant_option
 @json_option
 def enable(name: str, app: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -30,8 +29,7 @@ def enable(name: str, app: str | None, url: str | None, tenant: str | None, as_j
 
 @click.command(help="Take no new runs of a definition. Those that wait go on waiting; what is running ends.")
 @click.argument("name")
-@app_option
-@url_option
+@code_options
 @tenant_option
 @json_option
 def disable(name: str, app: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -48,11 +46,11 @@ def disable(name: str, app: str | None, url: str | None, tenant: str | None, as_
 @click.command(help="Remove a definition; its runs stay. Refused while a schedule or a trigger names it.")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         job = bell.jobs.get(name)
         if not yes:
             click.confirm(f"Remove the job {name}?", abort=True, err=True)

@@ -7,21 +7,22 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+import msgspec
+
 from workbell.app import Workbell
-from workbell.cli.bell import Here
+from workbell.cli.bell import AnyClient, AnyRun, Here
 from workbell.cli.header import all_schedules
 from workbell.cli.output import echo
 from workbell.cli.words import in_words
 from workbell.errors import UnknownJob
 from workbell.handlers.input_schema import schema_with_template
+from workbell.handlers.job_function import JobFunction
 from workbell.handlers.signature import Signature
 from workbell.job_files import JobFile
-from workbell.model.alert import shown_url
 from workbell.model.job import Job
 from workbell.model.pause import Pause
-from workbell.model.payload import decode
-from workbell.model.run import Run
 from workbell.model.schedule import Schedule
+from workbell.wire.jobs import JobShown
 
 SHOWN = 10  # names that a message lists
 
@@ -34,7 +35,7 @@ class KnownJob(NamedTuple):
     declared: str | None
     is_here: bool
     schedules: list[Schedule]
-    last_run: Run | None
+    last_run: AnyRun | None
     on: tuple[str, ...] = ()  # patterns of the events that start it, as its file or its code says it
     signature: Signature | None = None  # of a job that is here
     pause: Pause | None = None  # of the job in all queues
@@ -50,33 +51,20 @@ class KnownJob(NamedTuple):
         return min((s.next_run_at for s in self.schedules if s.next_run_at is not None), default=None)
 
     def as_dict(self) -> dict[str, Any]:
-        last = self.last_run
-        return {
-            "id": self.job.id or None,
-            "name": self.job.name,
-            "source": self.job.source,
-            "enabled": self.job.enabled,
-            "paused": self.pause is not None,
-            "version": self.job.version,
-            "payload": decode(self.job.payload_template) if self.job.is_definition else None,
-            "created_at": self.job.created_at if self.job.id else None,
-            "updated_at": self.job.updated_at if self.job.id else None,
-            "file_path": None if self.file is None else self.file.path,
-            "handler": self.job.handler,
-            "here": self.is_here,
-            "description": self.job.description,
-            "queue": self.job.queue,
+        """The job as the API shows it, with its schedules and its last run."""
+        last, schema = self.last_run, None if self.signature is None else self.signature.schema
+        shown = JobShown.of(
+            self.job,
+            unserved=None,  # nobody asked the workers
+            paused=self.pause is not None,
+            here=self.is_here,
+            file_path=None if self.file is None else self.file.path,
+            schedule=self.declared,
+            on=self.on,
+            input_schema=None if schema is None else schema_with_template(schema, self.job.payload),
+        )
+        return msgspec.structs.asdict(shown) | {
             "priority": self.job.priority,
-            "retry": self.job.retry,
-            "timeout": self.job.timeout,
-            **self.job.limits._asdict(),
-            "alert_url": shown_url(self.job.alert_url),
-            "ping_url": shown_url(self.job.ping_url),
-            "input_schema": None
-            if self.signature is None
-            else schema_with_template(self.signature.schema, self.job.payload),
-            "schedule": self.declared,
-            "on": list(self.on),
             "next_run_at": self.next_run_at,
             "last_status": None if last is None else last.status,
             "last_run_id": None if last is None else last.id,
@@ -106,7 +94,7 @@ def find_job(here: Here, name: str) -> KnownJob:
     return _known(here, job, schedules, _pauses(bell).get(name))
 
 
-def _pauses(bell: Workbell) -> dict[str | None, Pause]:
+def _pauses(bell: AnyClient) -> dict[str | None, Pause]:
     """The pauses of whole jobs, by name."""
     return {pause.job: pause for pause in bell.pauses() if pause.queue is None}
 
@@ -117,9 +105,10 @@ def list_names(names: Sequence[str]) -> str:
 
 
 def _known(here: Here, job: Job, schedules: list[Schedule], pause: Pause | None) -> KnownJob:
-    last = next(iter(here.bell.runs(job=job.name, limit=1)), None)
+    newest: Sequence[AnyRun] = here.bell.runs(job=job.name, limit=1)
+    last = newest[0] if newest else None
     file = here.files.get(job.name)
-    function = here.bell.registry.find(job.handler if job.is_definition else job.name)
+    function = _function(here, job.handler if job.is_definition else job.name)
     patterns = file.on if file is not None else () if function is None or job.is_definition else function.patterns
     signature = None if function is None else function.signature
     declared, is_here = _declared(here, job.name), function is not None
@@ -128,7 +117,7 @@ def _known(here: Here, job: Job, schedules: list[Schedule], pause: Pause | None)
 
 def _declared(here: Here, name: str) -> str | None:
     """When a job runs by itself, as its file or its code says it."""
-    file, function = here.files.get(name), here.bell.registry.find(name)
+    file, function = here.files.get(name), _function(here, name)
     if file is not None:
         return file.schedule
     if function is None or function.ticks is None:
@@ -139,9 +128,15 @@ def _declared(here: Here, name: str) -> str | None:
     )
 
 
-def make_known(bell: Workbell, name: str) -> None:
+def _function(here: Here, name: str) -> JobFunction[Any, Any] | None:
+    """The code of a job, if it is here."""
+    return here.bell.registry.find(name) if isinstance(here.bell, Workbell) else None
+
+
+def make_known(bell: AnyClient, name: str) -> None:
     """Store a job of this folder, so that other processes know what its runs and schedules mean."""
-    bell.runtime.declare_jobs({name})
+    if isinstance(bell, Workbell):
+        bell.runtime.declare_jobs({name})
 
 
 def mention_problems(here: Here) -> None:

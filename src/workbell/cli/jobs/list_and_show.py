@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from workbell.cli.bell import opened_here
+from workbell.cli.bell import AnyRun, now_of, opened_here, say_empty
 from workbell.cli.jobs.known import KnownJob, all_jobs, find_job, mention_problems
 from workbell.cli.output import make_console, make_table, one_line, print_facts, print_json
-from workbell.cli.project import app_option, json_option, open_project, say_empty, tenant_option, url_option
+from workbell.cli.project import code_options, json_option, open_project, tenant_option
 from workbell.cli.words import ago, due_in, in_words, limits_in_words, local, next_in_words, retry_in_words
 from workbell.model.alert import shown_url
 from workbell.model.job import CLEAN
 from workbell.model.retry import DEFAULT
-from workbell.model.run import Run, Status
+from workbell.model.run import Status
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -25,21 +25,20 @@ STYLES = {Status.SUCCEEDED: "green", Status.FAILED: "red", Status.CANCELED: "mag
 
 
 @click.command("list", help="List the jobs: when each runs next, and how it ended last.")
-@app_option
-@url_option
+@code_options
 @tenant_option
 @json_option
 def list_jobs(app: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
     project = open_project(app=app, url=url, tenant=tenant)
     with opened_here(project, url, create=False) as here:
         jobs = all_jobs(here)
-        now = here.bell.store.clock.now()
+        now = now_of(here.bell)
     if as_json:
         print_json([job.as_dict() for job in jobs])
     elif jobs:
         _show_table(jobs, now)
     else:
-        say_empty(here.bell.settings.url, "There are no jobs yet; `workbell init` writes a first one.")
+        say_empty(here.bell, "There are no jobs yet; `workbell init` writes a first one.")
     mention_problems(here)
 
 
@@ -89,7 +88,7 @@ def _next(job: KnownJob, now: datetime) -> Text:
     return Text(upcoming.word, upcoming.style)
 
 
-def _last(run: Run, now: datetime) -> str:
+def _last(run: AnyRun, now: datetime) -> str:
     return f"{run.status} {ago(run.finished_at or run.started_at or run.created_at, now)}"
 
 
@@ -110,22 +109,21 @@ def _definition(known: KnownJob) -> list[tuple[str, str]]:
 
 @click.command("show", help="Show all details of a job.")
 @click.argument("name")
-@app_option
-@url_option
+@code_options
 @tenant_option
 @json_option
 def show_job(name: str, app: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
     project = open_project(app=app, url=url, tenant=tenant)
     with opened_here(project, url, create=False) as here:
         known = find_job(here, name)
-        now = here.bell.store.clock.now()
+        now = now_of(here.bell)
     if as_json:
         print_json(known.as_dict())
         return
     job, last = known.job, known.last_run
     facts = [
         ("job", job.name),
-        ("where", known.where if known.is_here else f"{known.where} (not in this folder)"),
+        ("where", known.where if known.is_here or project.service else f"{known.where} (not in this folder)"),
         *_definition(known),
         *([] if known.pause is None else [("paused", f"since {local(known.pause.since)}; runs of it wait")]),
         ("about", job.description or "–"),

@@ -5,17 +5,16 @@ from __future__ import annotations
 import click
 
 from workbell.cli.acting import note
-from workbell.cli.bell import opened_here, opened_store
+from workbell.cli.bell import opened_client, opened_here
 from workbell.cli.jobs.known import find_job
 from workbell.cli.output import echo, print_json
 from workbell.cli.pausing import paused, resumed
-from workbell.cli.project import app_option, json_option, open_project, store_options, tenant_option, url_option
+from workbell.cli.project import client_options, code_options, json_option, open_project, tenant_option
 
 
 @click.command(help="Start no more runs of a job until it is resumed. What is running goes on.")
 @click.argument("name")
-@app_option
-@url_option
+@code_options
 @tenant_option
 @json_option
 def pause(name: str, app: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -32,11 +31,11 @@ def pause(name: str, app: str | None, url: str | None, tenant: str | None, as_js
 
 @click.command(help="Let the runs of a paused job start again.")
 @click.argument("name")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def resume(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         ended = bell.resume(job=name)
         left = bell.pauses()
         note(bell, "jobs.resume", name, detail={"resumed": ended})

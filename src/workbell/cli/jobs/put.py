@@ -7,10 +7,10 @@ from typing import Any, cast
 import click
 
 from workbell.cli.acting import note
-from workbell.cli.bell import opened_here
+from workbell.cli.bell import now_of, opened_here
 from workbell.cli.jobs.known import find_job, list_names
 from workbell.cli.output import echo, print_json
-from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.project import code_options, json_option, open_project, tenant_option
 from workbell.cli.retrying import retry_options, take_retry
 from workbell.cli.run_options import run_options
 from workbell.cli.schedules.settings import changed_retry
@@ -37,8 +37,7 @@ from workbell.runs.jobs import JobOptions
 @click.option("--ping-url", metavar="URL", help="Notify this URL whenever a run ends, as healthchecks.io wants it.")
 @retry_options({})
 @run_options
-@app_option
-@url_option
+@code_options
 @tenant_option
 @json_option
 def put(
@@ -60,7 +59,7 @@ def put(
         bell = here.bell
         job = bell.jobs.put(name, handler=handler, payload=template, enabled=enabled, **cast(JobOptions, options))
         note(bell, "jobs.put", name, detail={"handler": handler})
-        missing = unserved(bell.store.workers.list(), job.queue, name, bell.store.clock.now(), job)
+        missing = unserved([seen.worker for seen in bell.workers()], job.queue, name, now_of(bell), job)
         known = find_job(here, name)
         code = sorted(one.name for one in bell.jobs.list() if not one.is_definition and one.name not in BUILT_IN)
     if as_json:

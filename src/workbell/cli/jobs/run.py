@@ -8,10 +8,10 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from workbell.cli.bell import Here, opened_here
+from workbell.cli.bell import AnyRun, Here, opened_here
 from workbell.cli.jobs.known import find_job, make_known
 from workbell.cli.output import echo, make_console, print_json
-from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.project import code_options, json_option, open_project, tenant_option
 from workbell.cli.renamed import Renamed
 from workbell.cli.runs.appearance import came
 from workbell.cli.values import JSON, SPAN
@@ -50,8 +50,7 @@ def wait_options(command: Command) -> Command:
 @click.option("--tag", metavar="TEXT", help="A word to find it by.")
 @click.option("--target", metavar="AGENT", help="Which agent is to run it: a name, or label:x.")
 @wait_options
-@app_option
-@url_option
+@code_options
 @tenant_option
 @json_option
 @click.pass_context
@@ -72,13 +71,14 @@ def run_job(
     with opened_here(project, url, create=True) as here:
         arguments = _usual_input(here, name) if given is None else given
         chosen = {word: value for word, value in options.items() if value is not None}
-        run = here.bell.enqueue(name, arguments, **cast(EnqueueOptions, chosen))
+        made = here.bell.enqueue(name, arguments, **cast(EnqueueOptions, chosen))
+        run = made if isinstance(made, Run) else here.bell.get(made.id)
         make_known(here.bell, name)
         finish(context, here, run, wait=wait, timeout=timeout, as_json=as_json)
 
 
 def finish(
-    context: click.Context, here: Here, run: Run, *, wait: bool, timeout: timedelta | None, as_json: bool
+    context: click.Context, here: Here, run: AnyRun, *, wait: bool, timeout: timedelta | None, as_json: bool
 ) -> None:
     """Show a run: at its end with `wait`, otherwise after a short wait."""
     if wait:
@@ -103,7 +103,7 @@ def _usual_input(here: Here, name: str) -> dict[str, Any]:
     return next((schedule.payload for schedule in known.schedules if schedule.name == name), {})
 
 
-def _wait_for_pickup(here: Here, run: Run) -> Run:
+def _wait_for_pickup(here: Here, run: AnyRun) -> AnyRun:
     """The run after a short wait, in which a free worker has started it."""
     try:
         return here.bell.wait(run.id, PICKUP_WAIT)
@@ -111,7 +111,7 @@ def _wait_for_pickup(here: Here, run: Run) -> Run:
         return here.bell.get(run.id)
 
 
-def _print_run(run: Run, why: str) -> None:
+def _print_run(run: AnyRun, why: str) -> None:
     console = make_console()
     if run.status.final:
         style = "green" if run.status is Status.SUCCEEDED else "red"

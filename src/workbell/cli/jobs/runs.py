@@ -9,9 +9,9 @@ import click
 from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import find_job
 from workbell.cli.output import can_draw, echo, make_console, one_line, print_json, print_lines, span
-from workbell.cli.project import app_option, json_option, limit_option, open_project, tenant_option, url_option
+from workbell.cli.project import code_options, json_option, limit_option, open_project, tenant_option
 from workbell.cli.words import local
-from workbell.job_files.job_folder import RUNS, JobRun
+from workbell.job_files.job_folder import ENDED, RUNS, JobRun, as_job_run
 
 STYLES = {"completed": ("✓", "+", "green"), "failed": ("✗", "x", "bold red")}
 
@@ -19,14 +19,14 @@ STYLES = {"completed": ("✓", "+", "green"), "failed": ("✗", "x", "bold red")
 @click.command("runs", help="List the last runs of a job that ended.")
 @click.argument("name")
 @limit_option(RUNS, default=RUNS)
-@app_option
-@url_option
+@code_options
 @tenant_option
 @json_option
 def runs_of_job(name: str, limit: int, app: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
     project = open_project(app=app, url=url, tenant=tenant)
     with opened_here(project, url, create=False) as here:
-        runs = here.bell.engine.get_runs(name)[:limit]
+        ended = here.bell.runs(job=name, status=ENDED, limit=limit)
+        runs = [as_job_run(run) for run in ended]
         if not runs:
             find_job(here, name)  # raises if there is no such job
     if as_json:

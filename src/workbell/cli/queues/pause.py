@@ -7,22 +7,21 @@ from difflib import get_close_matches
 import click
 
 from workbell.cli.acting import note
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import opened_client
 from workbell.cli.output import echo, print_json
 from workbell.cli.pausing import paused, resumed
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
-from workbell.cli.queues.list import all_queues
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 
 
 @click.command(help="Start no more runs of a queue until it is resumed. What is running goes on.")
 @click.argument("name")
 @click.option("--job", metavar="NAME", help="Only the runs of this job in the queue.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def pause(name: str, job: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=True) as bell:
-        known = {queue.name for queue in all_queues(bell)}
+    with opened_client(open_project(url=url, tenant=tenant), create=True) as bell:
+        known = {queue.name for queue in bell.queues.list()}
         made = bell.pause(queue=name, job=job)
         note(bell, "queues.pause", name, detail={"job": job})
     if as_json:
@@ -39,11 +38,11 @@ def pause(name: str, job: str | None, url: str | None, tenant: str | None, as_js
 @click.command(help="Let the runs of a paused queue start again.")
 @click.argument("name")
 @click.option("--job", metavar="NAME", help="Only the runs of this job in the queue.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def resume(name: str, job: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         ended = bell.resume(queue=name, job=job)
         left = bell.pauses()
         note(bell, "queues.resume", name, detail={"job": job, "resumed": ended})

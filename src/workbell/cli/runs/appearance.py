@@ -8,10 +8,11 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from workbell.cli.bell import AnyRun
 from workbell.cli.output import can_draw, one_line, span
 from workbell.cli.run_lines import MoveStyle, what_came
 from workbell.cli.words import ago, due_in
-from workbell.model.run import Run, Status
+from workbell.model.run import Status
 from workbell.model.state import Move
 
 STYLES = {
@@ -25,31 +26,31 @@ STYLES = {
 ENDS = {Status.SUCCEEDED: Move.SUCCEED, Status.FAILED: Move.FAIL, Status.CANCELED: Move.CANCEL}
 
 
-def status_text(run: Run, console: Console) -> Text:
+def status_text(run: AnyRun, console: Console) -> Text:
     style = STYLES[run.status]
     word = "stopping" if run.cancel_requested else style.word
     return Text(f"{style.symbol if can_draw(console) else style.plain} {word}", style.style)
 
 
-def when(run: Run, now: datetime) -> str:
+def when(run: AnyRun, now: datetime) -> str:
     """The last thing that happened to it, or the next."""
     if run.status is Status.SCHEDULED:
         return due_in(run.scheduled_for, now)
     return ago(run.finished_at or run.started_at or run.created_at, now)
 
 
-def took(run: Run, now: datetime) -> timedelta | None:
+def took(run: AnyRun, now: datetime) -> timedelta | None:
     if run.started_at is None or run.status in (Status.SCHEDULED, Status.QUEUED):
         return None
     return (run.finished_at or now) - run.started_at
 
 
-def took_text(run: Run, now: datetime) -> str:
+def took_text(run: AnyRun, now: datetime) -> str:
     time = took(run, now)
     return "" if time is None else span(time)
 
 
-def came(run: Run) -> str:
+def came(run: AnyRun) -> str:
     """In one line: the result, the error, how far it is, or why it waits."""
     if run.status.final:
         return what_came(ENDS[run.status], run)

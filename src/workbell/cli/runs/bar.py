@@ -8,12 +8,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Column
 
+from workbell.cli.bell import AnyRun
 from workbell.cli.output import can_draw, one_line
 from workbell.cli.runs.appearance import STYLES, number, took_text
 from workbell.cli.runs.follow import line_text
 from workbell.cli.words import here_now
 from workbell.model.log_line import LogLine
-from workbell.model.run import Run, Status
+from workbell.model.run import Status
 
 
 class BarView:
@@ -45,7 +46,7 @@ class BarView:
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
-    def show(self, run: Run, lines: list[LogLine]) -> None:
+    def show(self, run: AnyRun, lines: list[LogLine]) -> None:
         for line in lines:
             self._progress.console.print(line_text(line, attempt=run.attempt > 1))
         if self._task is None:
@@ -54,7 +55,7 @@ class BarView:
             self._progress.update(self._task, **_fields(run))
 
 
-def _fields(run: Run) -> dict[str, Any]:
+def _fields(run: AnyRun) -> dict[str, Any]:
     progress = (run.progress or {}) if run.status is Status.RUNNING else {}
     done, total = progress.get("done", 0), progress.get("total")
     word = "stopping" if run.cancel_requested else STYLES[run.status].word

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from workbell.cli.acting import note
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import opened_client
 from workbell.cli.output import echo, print_json
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.runs.every import RunsWanted, one_or_all, order
 from workbell.cli.runs.find import find_run, run_argument, short
 from workbell.model.run import Status
@@ -22,11 +22,11 @@ from workbell.model.state import CANCELED
 @click.option(
     "--reason", default=CANCELED, metavar="TEXT", show_default=True, help="The reason that is recorded with one run."
 )
-@store_options
+@client_options
 @tenant_option
 @json_option
 def cancel(requested: RunsWanted, reason: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         if requested.run_id is None:
             order(bell, "cancel", requested, as_json)
             return
@@ -49,11 +49,11 @@ def cancel(requested: RunsWanted, reason: str, url: str | None, tenant: str | No
     "retried before; a worker does it."
 )
 @one_or_all("Retry")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def retry(requested: RunsWanted, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         if requested.run_id is None:
             order(bell, "retry", requested, as_json)
             return
@@ -68,11 +68,11 @@ def retry(requested: RunsWanted, url: str | None, tenant: str | None, as_json: b
 
 @click.command(help="Say why a run is not running, or how it ended.")
 @run_argument
-@store_options
+@client_options
 @tenant_option
 @json_option
 def why(run_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         run = find_run(bell, run_id)
         reason = bell.why(run.id)
     if as_json:

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 import click
 
-from workbell.bulk.bulk_request import narrowed, read_action
+from workbell.bulk.bulk_request import meant, read_action
 from workbell.cli.acting import note
+from workbell.cli.bell import AnyClient, of_tenant
 from workbell.cli.output import echo, print_json
-from workbell.cli.runs.filters import NAMES, filter_from, filter_options
+from workbell.cli.runs.filters import filter_from, filter_options
 from workbell.cli.runs.find import short
-from workbell.client.local import LocalClient
-from workbell.model.filter_options import FilterOptions
-from workbell.runs.filters import read_filter
+from workbell.model.run_filter import WORDS, FilterOptions
 
 
 class RunsWanted(NamedTuple):
@@ -38,7 +37,7 @@ def one_or_all(verb: str) -> Callable[[Callable[..., None]], Callable[..., None]
         @filter_options
         @functools.wraps(command)
         def called(run_id: str | None, every: bool, yes: bool, dry_run: bool, **rest: Any) -> None:
-            options = {name: rest.pop(name) for name in NAMES}
+            options = {name: rest.pop(name) for name in WORDS}
             wanted = filter_from(options)
             if every == (run_id is not None):
                 raise click.UsageError("Give the ID of one run, or --all with a filter; one of the two.")
@@ -51,15 +50,15 @@ def one_or_all(verb: str) -> Callable[[Callable[..., None]], Callable[..., None]
     return decorate
 
 
-def order(bell: LocalClient, action: str, requested: RunsWanted, as_json: bool) -> None:
+def order(bell: AnyClient, action: str, requested: RunsWanted, as_json: bool) -> None:
     """Say how many there are, ask, and have it done."""
-    counted = bell.store.reports.count(narrowed(read_action(action), read_filter(bell.runtime, requested.wanted)))
+    counted = bell.count_runs(**meant(read_action(action), requested.wanted))
     number = f"{'at least ' if counted.capped else ''}{counted.count:,} run{'' if counted.count == 1 else 's'}"
     if requested.dry_run:
         if as_json:
             print_json({"count": counted.count, "capped": counted.capped})
         else:
-            echo(f"{number} of tenant {bell.tenant} would be meant; nothing was done.")
+            echo(f"{number} {of_tenant(bell)} would be meant; nothing was done.")
         return
     if not counted.count and not counted.capped:
         if as_json:
@@ -69,7 +68,7 @@ def order(bell: LocalClient, action: str, requested: RunsWanted, as_json: bool) 
             echo(f"No run{left_out} matches the filter: there is nothing to {action}.")
         return
     if not requested.yes:
-        click.confirm(f"{action.capitalize()} {number} of tenant {bell.tenant}?", abort=True, err=True)
+        click.confirm(f"{action.capitalize()} {number} {of_tenant(bell)}?", abort=True, err=True)
     run = bell.bulk(action, **requested.wanted)
     note(bell, "bulk.act", run.id, detail={"action": action, **requested.wanted})
     if as_json:

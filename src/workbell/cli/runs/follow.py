@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from workbell.cli.bell import AnyClient, AnyRun
 from workbell.cli.output import printable
 from workbell.cli.words import local
-from workbell.client.local import LocalClient
 from workbell.model.log_line import LogLine
-from workbell.model.run import Run
 from workbell.runs.verbs import polled
 
 if TYPE_CHECKING:
@@ -20,15 +19,24 @@ if TYPE_CHECKING:
 STYLES = {"DEBUG": "dim", "INFO": "", "WARNING": "yellow", "ERROR": "red", "CRITICAL": "bold red"}
 
 
-def follow(bell: LocalClient, run_id: str, after: LogLine | None = None) -> Iterator[tuple[Run, list[LogLine]]]:
+def follow(bell: AnyClient, run_id: str, after: LogLine | None = None) -> Iterator[tuple[AnyRun, list[LogLine]]]:
     """Log lines are read after the run: those from before its end come with the read that shows the end."""
-    for run in polled(bell.runs, run_id):
+    for run in states(bell, run_id):
         lines = list(all_lines(bell, run_id, after))
         after = lines[-1] if lines else after
         yield run, lines
 
 
-def all_lines(bell: LocalClient, run_id: str, after: LogLine | None = None) -> Iterator[LogLine]:
+def states(bell: AnyClient, run_id: str) -> Iterator[AnyRun]:
+    """A run again and again until it has ended."""
+
+    def get(run_id: str) -> AnyRun:
+        return bell.get(run_id)
+
+    return polled(get, run_id)
+
+
+def all_lines(bell: AnyClient, run_id: str, after: LogLine | None = None) -> Iterator[LogLine]:
     while page := bell.logs(run_id, after=after):
         yield from page
         after = page[-1]

@@ -8,12 +8,11 @@ from typing import Any
 
 import click
 
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import AnyRun, now_of, opened_client, say_empty
 from workbell.cli.output import echo, make_console, one_line, print_json
-from workbell.cli.project import json_option, limit_option, open_project, say_empty, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, limit_option, open_project, tenant_option
 from workbell.cli.runs.filters import filter_from, filter_options
 from workbell.cli.runs.find import find_run, short
-from workbell.model.run import Run
 from workbell.runs.filters import PAGE
 
 NAME = 24  # letters of a job's name
@@ -23,28 +22,28 @@ NAME = 24  # letters of a job's name
 @filter_options
 @limit_option(PAGE)
 @click.option("--before", metavar="ID", help="Only older ones: the last run of the page before.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def list_runs(limit: int, before: str | None, url: str | None, tenant: str | None, as_json: bool, **given: Any) -> None:
     wanted = filter_from(given)
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         last = None if before is None else find_run(bell, before).id
         found = bell.runs(**wanted, before=last, limit=limit)
-        now = bell.store.clock.now()
+        now = now_of(bell)
     if as_json:
         print_json([run.as_dict() for run in found])
     elif not found and (wanted or before):
         echo("No run matches the filter.")
     elif not found:
-        say_empty(bell.settings.url, "There are no runs yet; `workbell jobs run NAME` makes one.")
+        say_empty(bell, "There are no runs yet; `workbell jobs run NAME` makes one.")
     else:
         _show(found, now)
         if len(found) == limit:
             echo(f"Older ones: --before {short(found[-1].id)}", err=True)
 
 
-def _show(found: Sequence[Run], now: datetime) -> None:
+def _show(found: Sequence[AnyRun], now: datetime) -> None:
     from rich.text import Text
 
     from workbell.cli.columns import TableRow, print_rows

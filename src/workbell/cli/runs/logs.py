@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import opened_client
 from workbell.cli.output import echo, make_console, print_json, print_json_line
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.runs.find import find_run, run_argument
 from workbell.cli.runs.follow import all_lines, as_dict, follow, line_text
 
@@ -14,11 +14,11 @@ from workbell.cli.runs.follow import all_lines, as_dict, follow, line_text
 @click.command(help="Print what a run's handler logged with ctx.logger, of all its attempts.")
 @run_argument
 @click.option("-f", "--follow", "follows", is_flag=True, help="Go on until the run has ended.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def logs(run_id: str, follows: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         run = find_run(bell, run_id)
         console = make_console()
         found = all_lines(bell, run.id) if not follows else (line for _, new in follow(bell, run.id) for line in new)

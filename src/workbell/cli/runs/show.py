@@ -3,67 +3,121 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import msgspec
 
-from workbell.cli.bell import opened_store
+from workbell.app import Workbell
+from workbell.cli.bell import AnyClient, AnyRun, opened_client
+from workbell.cli.header import all_schedules
 from workbell.cli.output import echo, make_console, one_line, print_facts, print_json, print_lines, printable, span
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.runs.find import find_run, run_argument, short
 from workbell.cli.words import local
-from workbell.client.local import LocalClient
+from workbell.errors import EventNotFound
 from workbell.model.event import Event
+from workbell.model.job import TENANT
+from workbell.model.retry_run import RetryRun
 from workbell.model.run import Attempt, Run, Status
+from workbell.wire.runs import PUBLIC_FIELDS, RetriedBy, RunShown
 
 if TYPE_CHECKING:
     from rich.text import Text
 
+# Fields of a run that stand above or below the particulars: in the head, the timeline or the last error.
+PLACED = frozenset(
+    "id job status attempt failures losses scheduled_for started_at finished_at created_at updated_at input result "
+    "error reason progress schedule event cancel_requested persistent".split()
+)
+NAMES = {  # of the other fields, where they say it better than the field's own name
+    "user_id": "user",
+    "parent": "made by run",
+    "rescheduled_from": "follows",
+    "expires_at": "expires",
+    "remove_at": "kept until",
+}
+
 
 @click.command("show", help="Show all details of a run.")
 @run_argument
-@store_options
+@client_options
 @tenant_option
 @json_option
 def show_run(run_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         run = find_run(bell, run_id)
         attempts, why = bell.attempts(run.id), bell.why(run.id)
         logged = bell.logs(run.id, limit=1)
-        event, trigger = _behind(bell, run)
-        retry = bell.store.reports.retries([run.id]).get(run.id)
-        schedule = None if run.schedule is None else bell.store.schedules.get(run.schedule)
+        facts = _facts_behind(bell, run, attempts)
     if as_json:
         described = [msgspec.structs.asdict(one) | {"error_type": one.error_type} for one in attempts]
-        behind: dict[str, Any] = {"trigger": run.options.trigger, "event_type": None if event is None else event.type}
-        behind["retried_by"] = None if retry is None else retry.as_dict()
-        print_json(run.as_dict() | {"worker": run.worker, "why": why, "attempts": described} | behind)
+        behind: dict[str, Any] = {"trigger": facts.trigger, "event_type": facts.event and facts.event.type}
+        behind["retried_by"] = None if facts.retry is None else {"id": facts.retry.id, "status": facts.retry.status}
+        print_json(run.as_dict() | {"worker": facts.worker, "why": why, "attempts": described} | behind)
         return
-    retried = "" if retry is None else f"{retry.id} ({retry.status})"
-    more = [("schedule", (run.schedule or "") if schedule is None else schedule.name)]
-    more += [("retried by", retried), ("event", _event_in_words(run, event)), ("trigger", trigger or "")]
+    retried = "" if facts.retry is None else f"{facts.retry.id} ({facts.retry.status})"
+    more = [("worker", facts.worker or ""), ("schedule", facts.schedule or ""), ("retried by", retried)]
+    more += [("event", _event_in_words(run, facts.event)), ("trigger", facts.trigger_name or "")]
     _show(run, attempts, why, more)
     if logged:
         echo(f"\nWhat it logged: workbell runs logs {short(run.id)}")
 
 
-def _behind(bell: LocalClient, run: Run) -> tuple[Event | None, str | None]:
-    """The event that made a run, while it is stored, and the trigger or the endpoint that it matched."""
-    if run.event is None:
-        return None, None
-    known, subscriber = bell.runtime.subscriptions.current(), run.options.trigger or ""
-    trigger, endpoint = known.triggers.get(subscriber), known.endpoints.get(subscriber)
-    name = trigger.name if trigger is not None else endpoint.shown_url if endpoint is not None else subscriber
-    return bell.store.events.find([run.event]).get(run.event), name
+class _FactsBehind(NamedTuple):
+    """Facts around a run: its origin, its worker, and the newest retry of it."""
+
+    worker: str | None
+    schedule: str | None
+    event: Event | None
+    trigger: str | None  # the id of the trigger or the endpoint
+    trigger_name: str | None
+    retry: RetryRun | RetriedBy | None
 
 
-def _event_in_words(run: Run, event: Event | None) -> str:
+def _facts_behind(bell: AnyClient, run: AnyRun, attempts: Sequence[Attempt]) -> _FactsBehind:
+    event = match = None
+    if run.event is not None:
+        with suppress(EventNotFound):
+            event = bell.events.get(run.event)
+            match = next((one for one in bell.events.matches(event.id) if one.run == run.id), None)
+    trigger = None if match is None else match.subscriber
+    if isinstance(run, Run):
+        trigger = run.options.trigger
+    retry: RetryRun | RetriedBy | None
+    if isinstance(bell, Workbell):
+        retry = bell.store.reports.retries([run.id]).get(run.id)
+    else:
+        retry = bell.get(run.id).retried_by
+    worker = run.worker if isinstance(run, Run) else _worker(run, attempts)
+    name = trigger if match is None else match.name or trigger
+    return _FactsBehind(worker, _schedule(bell, run.schedule), event, trigger, name, retry)
+
+
+def _schedule(bell: AnyClient, schedule_id: str | None) -> str | None:
+    """The name of a schedule; its id, once it was removed."""
+    if schedule_id is None:
+        return None
+    if isinstance(bell, Workbell):
+        found = bell.store.schedules.get(schedule_id)
+    else:
+        found = next((one for one in all_schedules(bell) if one.id == schedule_id), None)
+    return schedule_id if found is None else found.name
+
+
+def _worker(run: RunShown, attempts: Sequence[Attempt]) -> str | None:
+    """Worker of a run, from its last attempt."""
+    is_last = bool(attempts) and attempts[-1].number == run.attempt and run.status not in WAITING
+    return attempts[-1].worker if is_last else None
+
+
+def _event_in_words(run: AnyRun, event: Event | None) -> str:
     return (run.event or "") if event is None else f"{event.type} {event.id}"
 
 
-def _show(run: Run, attempts: Sequence[Attempt], why: str, behind: Sequence[tuple[str, str]]) -> None:
+def _show(run: AnyRun, attempts: Sequence[Attempt], why: str, behind: Sequence[tuple[str, str]]) -> None:
     from workbell.cli.runs.appearance import progress_text, status_text
 
     console = make_console()
@@ -85,32 +139,27 @@ def _show(run: Run, attempts: Sequence[Attempt], why: str, behind: Sequence[tupl
             console.print(f"  {line}", markup=False, soft_wrap=True)
 
 
-def _particulars(run: Run) -> Iterator[tuple[str, str]]:
-    """Fields that most runs lack."""
-    yield "queue", run.queue
-    yield "priority", f"{run.priority}" if run.priority else ""
-    yield "tenant", "" if run.tenant == "default" else run.tenant
-    yield "tag", run.tag or ""
-    yield "key", run.key or ""
-    yield "user", f"{run.user_id}" if run.user_id else ""
-    yield "target", run.target or ""
-    yield "made by run", run.parent or ""
-    yield "retry of", run.retry_of or ""
-    yield "follows", run.rescheduled_from or ""
-    yield "expires", local(run.expires_at) if run.expires_at else ""
-    yield "worker", run.worker or ""
-    yield "error type", (run.error_type or "") if run.status is not Status.SUCCEEDED else ""
-    yield "kept until", local(run.remove_at) if run.remove_at else ""
+def _particulars(run: AnyRun) -> Iterator[tuple[str, str]]:
+    """Fields that most runs lack: all that the API shows, but for those that have a place of their own."""
+    for name in PUBLIC_FIELDS:
+        if name not in PLACED:
+            yield NAMES.get(name, name.replace("_", " ")), _in_words(name, getattr(run, name), run)
 
 
-def _timeline(run: Run, attempts: Sequence[Attempt]) -> Iterator[tuple[Text, Text]]:
+def _in_words(name: str, value: Any, run: AnyRun) -> str:
+    if not value or (name == "tenant" and value == TENANT) or (name == "error_type" and run.status is Status.SUCCEEDED):
+        return ""
+    return local(value) if isinstance(value, datetime) else str(value)
+
+
+def _timeline(run: AnyRun, attempts: Sequence[Attempt]) -> Iterator[tuple[Text, Text]]:
     from rich.text import Text
 
     for at, what, style in sorted(_events(run, attempts), key=lambda event: event[0]):
         yield Text(f"  {local(at)}  ", "dim"), Text(what, style)
 
 
-def _events(run: Run, attempts: Sequence[Attempt]) -> Iterator[tuple[datetime, str, str]]:
+def _events(run: AnyRun, attempts: Sequence[Attempt]) -> Iterator[tuple[datetime, str, str]]:
     yield run.created_at, "asked for", ""
     first = min((attempt.started_at for attempt in attempts if attempt.started_at is not None), default=None)
     latest = first or run.finished_at
@@ -130,6 +179,7 @@ def _events(run: Run, attempts: Sequence[Attempt]) -> Iterator[tuple[datetime, s
         yield run.finished_at or run.updated_at, f"canceled: {one_line(run.reason or '')}", "magenta"
 
 
+WAITING = (Status.SCHEDULED, Status.QUEUED)
 DETAIL_LIMIT = 1000  # letters of the result that came with an error
 STYLES = {"succeeded": "green", "failed": "red", "lost": "red", "canceled": "magenta"}
 

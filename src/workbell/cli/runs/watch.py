@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import AnyRun, opened_client
 from workbell.cli.output import echo, make_console, print_json_line
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.runs.find import find_run, run_argument, short
 from workbell.cli.runs.follow import as_dict, follow, line_text
 from workbell.cli.words import here_now, local
 from workbell.model.log_line import LogLine
-from workbell.model.run import Run, Status
+from workbell.model.run import Status
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,12 +24,12 @@ INTERRUPTED = 130
 
 @click.command(help="Watch a run until it has ended; exit with 0 if it succeeded, else with 1. Ctrl-C leaves it alone.")
 @run_argument
-@store_options
+@client_options
 @tenant_option
 @json_option
 @click.pass_context
 def watch(context: click.Context, run_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         run = find_run(bell, run_id)
         console = make_console()
         try:
@@ -48,7 +48,7 @@ def watch(context: click.Context, run_id: str, url: str | None, tenant: str | No
 
 
 class RunView(Protocol):
-    def show(self, run: Run, lines: list[LogLine]) -> None: ...
+    def show(self, run: AnyRun, lines: list[LogLine]) -> None: ...
 
 
 def _view(console: Console, as_json: bool) -> AbstractContextManager[RunView]:
@@ -72,7 +72,7 @@ class _JsonView:
 
     def __exit__(self, *_: object) -> None: ...
 
-    def show(self, run: Run, lines: list[LogLine]) -> None:
+    def show(self, run: AnyRun, lines: list[LogLine]) -> None:
         for line in lines:
             print_json_line({"log": as_dict(line)})
         if self._last != run.as_dict():
@@ -92,7 +92,7 @@ class _LineView:
 
     def __exit__(self, *_: object) -> None: ...
 
-    def show(self, run: Run, lines: list[LogLine]) -> None:
+    def show(self, run: AnyRun, lines: list[LogLine]) -> None:
         from workbell.cli.runs.appearance import came
 
         for line in lines:
@@ -106,7 +106,7 @@ class _LineView:
         self._console.file.flush()
 
 
-def _now_word(run: Run) -> str:
+def _now_word(run: AnyRun) -> str:
     if run.status is Status.RUNNING:
         return f"{'stopping' if run.cancel_requested else 'running'}, attempt {run.attempt}"
     if run.status is Status.SCHEDULED:
@@ -114,7 +114,7 @@ def _now_word(run: Run) -> str:
     return run.status.value
 
 
-def _print_end(console: Console, run: Run) -> None:
+def _print_end(console: Console, run: AnyRun) -> None:
     from rich.text import Text
 
     from workbell.cli.runs.appearance import came, status_text, took_text

@@ -7,15 +7,16 @@ from typing import Any, cast
 import click
 
 from workbell.cli.acting import note
-from workbell.cli.bell import opened_here
+from workbell.cli.bell import AnyClient, opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.output import echo, print_json
-from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.project import code_options, json_option, open_project, tenant_option
 from workbell.cli.retrying import take_retry
 from workbell.cli.schedules.list_and_show import as_dict, source_in_words
 from workbell.cli.schedules.settings import changed_retry, check_when, given_settings, schedule_options
 from workbell.cli.words import here_now, in_words, next_in_words
-from workbell.errors import InvalidOption
+from workbell.errors import InvalidOption, ScheduleNotFound
+from workbell.model.schedule import Schedule
 from workbell.scheduling.declare import ScheduleSettings
 
 
@@ -24,8 +25,7 @@ from workbell.scheduling.declare import ScheduleSettings
 @click.option("--job", metavar="NAME", required=True, help="What to run.")
 @schedule_options
 @click.option("--replace", is_flag=True, help="Change it, if there is one of this name.")
-@app_option
-@url_option
+@code_options
 @tenant_option
 @json_option
 def add(
@@ -41,7 +41,7 @@ def add(
     settings = _settings(given)
     with opened_here(open_project(app=app, url=url, tenant=tenant), url, create=True) as here:
         bell = here.bell
-        known = bell.store.schedules.find(bell.tenant, [name]).get(name)
+        known = _find(bell, name)
         if known is not None and not known.source.startswith("api"):
             raise InvalidOption(
                 f"The schedule {name!r} is declared {source_in_words(known)}; change it there, or choose another name."
@@ -55,6 +55,13 @@ def add(
         print_json(as_dict(schedule))
         return
     echo(f"{schedule.name}: {schedule.job}, {in_words(schedule)}; next {next_in_words(schedule, here_now())}.")
+
+
+def _find(bell: AnyClient, name: str) -> Schedule | None:
+    try:
+        return bell.schedules.get(name)
+    except ScheduleNotFound:
+        return None
 
 
 def _settings(given: dict[str, Any]) -> ScheduleSettings:

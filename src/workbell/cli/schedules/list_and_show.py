@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import now_of, opened_client, say_empty
 from workbell.cli.header import all_schedules
 from workbell.cli.output import make_console, make_table, one_line, print_facts, print_json
-from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.words import ago, in_words, local, next_in_words, retry_in_words
 from workbell.model.alert import shown_url
 from workbell.model.schedule import Schedule
@@ -19,21 +19,19 @@ STYLES = {"success": "green", "failed": "red", "skipped": "yellow", "scheduler_f
 
 
 @click.command("list", help="List the schedules: when each ticks, next and last.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def list_schedules(url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         found = all_schedules(bell)
-        now = bell.store.clock.now()
+        now = now_of(bell)
     if as_json:
         print_json([as_dict(schedule) for schedule in found])
     elif found:
         _show_table(found, now)
     else:
-        say_empty(
-            bell.settings.url, "There are no schedules yet; `workbell schedules add` makes one, and so does a job file."
-        )
+        say_empty(bell, "There are no schedules yet; `workbell schedules add` makes one, and so does a job file.")
 
 
 def as_dict(schedule: Schedule) -> dict[str, Any]:
@@ -67,13 +65,13 @@ def last_in_words(schedule: Schedule, now: datetime) -> str:
 
 @click.command("show", help="Show all details of a schedule.")
 @click.argument("name")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def show_schedule(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         schedule = bell.schedules.get(name)
-        now = bell.store.clock.now()
+        now = now_of(bell)
     if as_json:
         print_json(as_dict(schedule))
     else:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import click
 
 from workbell.cli.acting import note
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import opened_client
 from workbell.cli.output import echo, print_json
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.schedules.list_and_show import as_dict, source_in_words
 from workbell.cli.words import here_now, next_in_words
 from workbell.model.schedule import Schedule
+from workbell.remote.verbs import RemoteSchedules
 from workbell.scheduling.schedules import Schedules
 
 
 @click.command(help="Pause a schedule: its ticks make no runs until it is resumed.")
 @click.argument("name")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def pause(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -31,7 +33,7 @@ def pause(name: str, url: str | None, tenant: str | None, as_json: bool) -> None
 
 @click.command(help="Resume a paused schedule from its next tick.")
 @click.argument("name")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def resume(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -42,8 +44,11 @@ def resume(name: str, url: str | None, tenant: str | None, as_json: bool) -> Non
         echo(f"{name} goes on; next {next_in_words(schedule, here_now())}.")
 
 
-def _steer(url: str | None, tenant: str | None, action: str, verb: Callable[[Schedules], Schedule]) -> Schedule:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+AnySchedules: TypeAlias = Schedules | RemoteSchedules
+
+
+def _steer(url: str | None, tenant: str | None, action: str, verb: Callable[[AnySchedules], Schedule]) -> Schedule:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         schedule = verb(bell.schedules)
         note(bell, action, schedule.name)
         return schedule
@@ -52,11 +57,11 @@ def _steer(url: str | None, tenant: str | None, action: str, verb: Callable[[Sch
 @click.command(help="Remove a schedule; its runs stay.")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         schedule = bell.schedules.get(name)
         if not yes:
             click.confirm(f"Remove the schedule {name}?", abort=True, err=True)

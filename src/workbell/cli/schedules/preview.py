@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import click
 
+from workbell.cli.bell import now_of
 from workbell.cli.output import make_console, make_table, print_json
-from workbell.cli.project import json_option, limit_option, open_project, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, limit_option, open_project, tenant_option
 from workbell.cli.values import INSTANT
 from workbell.process.identity import timezone_name
 from workbell.settings import find_file, load
@@ -33,7 +34,7 @@ class Preview(NamedTuple):
 @click.option("--timezone", metavar="ZONE", help="Of the expression; otherwise the setting, else the machine's.")
 @click.option("--after", type=INSTANT, metavar="TIME", help="Such as 2026-11-16T09:00:00Z; otherwise now.")
 @limit_option(MOST, default=5)
-@store_options
+@client_options
 @tenant_option
 @json_option
 def preview(
@@ -69,12 +70,12 @@ def _of_expression(expression: str, timezone: str | None, after: datetime, numbe
 
 
 def _of_schedule(name: str, after: datetime | None, number: int, url: str | None, tenant: str | None) -> Preview:
-    from workbell.cli.bell import opened_store
+    from workbell.cli.bell import opened_client
     from workbell.cli.words import in_words
 
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         schedule = bell.schedules.get(name)
-        since = after or bell.store.clock.now()
+        since = after or now_of(bell)
         ticks = bell.schedules.preview(name, number, after=since)
     cron = schedule.expression if schedule.kind == "cron" else None
     what = {"schedule": name, "kind": schedule.kind, "expression": schedule.expression, "cron": cron}

@@ -10,15 +10,13 @@ from workbell.cli.acting import note
 from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.jobs.run import finish, wait_options
-from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
-from workbell.scheduling.request import enqueue_options
+from workbell.cli.project import code_options, json_option, open_project, tenant_option
 
 
 @click.command("run", help="Run a schedule's job now, with its input and settings; its ticks go on as before.")
 @click.argument("name")
 @wait_options
-@app_option
-@url_option
+@code_options
 @tenant_option
 @json_option
 @click.pass_context
@@ -33,8 +31,7 @@ def run_schedule(
     as_json: bool,
 ) -> None:
     with opened_here(open_project(app=app, url=url, tenant=tenant), url, create=True) as here:
-        schedule = here.bell.schedules.get(name)
-        run = here.bell.enqueue(schedule.job, schedule.payload, **enqueue_options(schedule))
-        make_known(here.bell, schedule.job)
+        run = here.bell.schedules.run(name)
+        make_known(here.bell, run.job)
         note(here.bell, "schedules.run", name, detail={"run": run.id})
         finish(context, here, run, wait=wait, timeout=timeout, as_json=as_json)

@@ -7,10 +7,11 @@ from datetime import datetime
 from typing import Any
 
 import click
+import msgspec
 
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import opened_client
 from workbell.cli.output import can_draw, echo, make_console, one_line, print_json, print_lines
-from workbell.cli.project import json_option, limit_option, open_project, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, limit_option, open_project, tenant_option
 from workbell.cli.values import INSTANT
 from workbell.cli.words import local
 from workbell.model.schedule import Tick, TickOutcome
@@ -27,11 +28,11 @@ STYLES = {
 @click.argument("name")
 @limit_option(1000, default=50)
 @click.option("--before", type=INSTANT, metavar="TIME", help="Only earlier ones: the end of the page before.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def ticks(name: str, limit: int, before: datetime | None, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         found = bell.schedules.ticks(name, before=before, limit=limit)
     if as_json:
         print_json([_as_dict(tick) for tick in found])
@@ -42,8 +43,7 @@ def ticks(name: str, limit: int, before: datetime | None, url: str | None, tenan
 
 
 def _as_dict(tick: Tick) -> dict[str, Any]:
-    names = ("due", "until", "count", "outcome", "reason")
-    return {name: getattr(tick, name) for name in names} | {"run_id": tick.run, "noted_at": tick.created_at}
+    return msgspec.structs.asdict(tick) | {"run_id": tick.run, "noted_at": tick.created_at}
 
 
 def _show(found: Sequence[Tick]) -> None:

@@ -10,7 +10,7 @@ from workbell.cli.acting import note
 from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.output import echo, print_json
-from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.project import code_options, json_option, open_project, tenant_option
 from workbell.cli.retrying import take_retry
 from workbell.cli.schedules.list_and_show import as_dict
 from workbell.cli.schedules.settings import WHEN, changed_retry, check_when, given_settings, schedule_options
@@ -32,8 +32,7 @@ TAKEN_BACK = {"input" if name == "payload" else name: name for name in sorted(NA
     multiple=True,
     help="Reset this setting to its default.",
 )
-@app_option
-@url_option
+@code_options
 @tenant_option
 @json_option
 def update(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from workbell.access.describe import describe_tenant
 from workbell.access.tenants import TenantSettings
 from workbell.cli.acting import note
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import opened_client
 from workbell.cli.output import echo, print_json
-from workbell.cli.project import json_option, open_project, store_options
+from workbell.cli.project import client_options, json_option, open_project
 from workbell.model.limit import MOST_RUNNING
 from workbell.model.tenant import WEIGHTS, Tenant
+from workbell.wire.tenants import TenantShown
 
 
 @click.command("set", help="Set what is given; the rest stays. A tenant that does not exist is created.")
@@ -22,7 +22,7 @@ from workbell.model.tenant import WEIGHTS, Tenant
 @click.option("--rate", metavar="RATE", help="No more starts than that: 10/s, 100/m.")
 @click.option("--no-rate", is_flag=True, help="As many starts as there is room for.")
 @click.option("--description", metavar="TEXT", help="A description of the tenant.")
-@store_options
+@client_options
 @json_option
 def set_tenant(
     name: str,
@@ -46,11 +46,11 @@ def set_tenant(
         settings["rate"] = rate
     if description is not None:
         settings["description"] = description
-    with opened_store(open_project(url=url), create=True) as bell:
+    with opened_client(open_project(url=url), create=True) as bell:
         tenant = bell.tenants.put(name, **settings)
         note(bell, "tenants.put", name, tenant=name, detail=settings)
     if as_json:
-        print_json(describe_tenant(tenant))
+        print_json(TenantShown.of(tenant))
     else:
         echo(f"Tenant {tenant.name}: {in_words(tenant)}.")
 
@@ -67,10 +67,10 @@ def in_words(tenant: Tenant) -> str:
 @click.command(help="Remove the settings of a tenant; its runs stay.")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@store_options
+@client_options
 @json_option
 def remove(name: str, yes: bool, url: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url), create=False) as bell:
+    with opened_client(open_project(url=url), create=False) as bell:
         bell.tenants.get(name)
         if not yes:
             click.confirm(f"Forget the weight and the limits of tenant {name}?", abort=True, err=True)

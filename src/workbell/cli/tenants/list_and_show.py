@@ -6,27 +6,27 @@ from collections.abc import Sequence
 
 import click
 
-from workbell.access.describe import NEVER, describe_tenant
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import opened_client, say_empty
 from workbell.cli.output import make_console, one_line, print_facts, print_json
-from workbell.cli.project import json_option, open_project, say_empty, store_options
+from workbell.cli.project import client_options, json_option, open_project
 from workbell.cli.words import local
 from workbell.model.tenant import Tenant
+from workbell.wire.tenants import NEVER, TenantShown
 
 
 @click.command("list", help="List the tenants, their weights and limits.")
-@store_options
+@client_options
 @json_option
 def list_tenants(url: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url), create=False) as bell:
+    with opened_client(open_project(url=url), create=False) as bell:
         found = bell.tenants.list()
     if as_json:
-        print_json([describe_tenant(tenant) for tenant in found])
+        print_json([TenantShown.of(tenant) for tenant in found])
     elif found:
         _show_table(found)
     else:
         say_empty(
-            bell.settings.url,
+            bell,
             "There are no tenants yet; one is there with its first run, or by `workbell tenants set NAME`.",
         )
 
@@ -54,13 +54,13 @@ def _show_table(found: Sequence[Tenant]) -> None:
 
 @click.command("show", help="Show all details of a tenant.")
 @click.argument("name")
-@store_options
+@client_options
 @json_option
 def show_tenant(name: str, url: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url), create=False) as bell:
+    with opened_client(open_project(url=url), create=False) as bell:
         tenant = bell.tenants.get(name)
     if as_json:
-        print_json(describe_tenant(tenant))
+        print_json(TenantShown.of(tenant))
         return
     facts = [
         ("tenant", tenant.name),

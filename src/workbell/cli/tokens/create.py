@@ -6,16 +6,16 @@ from datetime import datetime, timedelta
 
 import click
 
-from workbell.access.describe import describe_token
-from workbell.cli.acting import note, operator
-from workbell.cli.bell import opened_store
+from workbell.cli.acting import created_by, note
+from workbell.cli.bell import now_of, opened_client
 from workbell.cli.output import echo, print_json
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.tokens.every import every_tenant_option, whose
 from workbell.cli.values import USER, WHEN
 from workbell.cli.words import local
 from workbell.model.access import EVERY_TENANT, Scope, Token
 from workbell.model.users import UserId
+from workbell.wire.tokens import MadeToken
 
 
 @click.command(help="Create a token; its text is shown this once.")
@@ -31,7 +31,7 @@ from workbell.model.users import UserId
 @click.option("--user-id", type=USER, metavar="USER", help="Whose notifications it may read.")
 @every_tenant_option("For all tenants, also those to come.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the token, and nothing else.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def create(
@@ -47,16 +47,16 @@ def create(
 ) -> None:
     own, for_all = whose(tenant, every_tenant)
     wanted = scopes or (() if user_id is not None else (Scope.READ,))
-    with opened_store(open_project(url=url, tenant=own), create=True) as bell:
-        target = EVERY_TENANT if for_all else bell.tenant
+    with opened_client(open_project(url=url, tenant=own), create=True) as bell:
+        target = EVERY_TENANT if for_all else None
         token, text = bell.tokens.create(
-            name, scopes=wanted, tenant=target, user_id=user_id, expires=expires, created_by=str(operator())
+            name, scopes=wanted, tenant=target, user_id=user_id, expires=expires, **created_by(bell)
         )
         detail = {"name": token.name, "scopes": token.scopes, "user_id": user_id, "expires_at": token.expires_at}
         note(bell, "tokens.create", token.id, tenant=target, detail=detail)
-        described = describe_token(token, bell.store.clock.now())
+        described_at = now_of(bell)
     if as_json:
-        print_json(described | {"token": text})
+        print_json(MadeToken.of(token, described_at, token=text))
         return
     if not quiet:
         echo(f"Token {token.id}: {in_words(token)}.", err=True)

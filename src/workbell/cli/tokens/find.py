@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from workbell.cli.bell import AnyClient
 from workbell.cli.runs.find import SHORTEST
-from workbell.client.local import LocalClient
 from workbell.errors import InvalidOption
 from workbell.model.access import EVERY_TENANT, Token
 
 
-def usable_here(bell: LocalClient) -> list[Token]:
+def usable_here(bell: AnyClient) -> list[Token]:
     """All tokens that are or were good for this tenant: its own, and those of every tenant."""
     return [*bell.tokens.list(), *bell.tokens.list(tenant=EVERY_TENANT)]
 
 
-def find_token(bell: LocalClient, text: str) -> Token:
+def find_token(bell: AnyClient, text: str) -> Token:
     part = text.strip().lower()
     known = usable_here(bell) if len(part) >= SHORTEST else []
     found = [one for one in known if one.id.endswith(part) or one.id.startswith(part)]

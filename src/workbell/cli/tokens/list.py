@@ -7,35 +7,35 @@ from datetime import datetime
 
 import click
 
-from workbell.access.describe import describe_token
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import now_of, opened_client, say_empty
 from workbell.cli.output import make_console, one_line, print_json
-from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.tokens.find import usable_here
 from workbell.cli.words import ago, due_in
 from workbell.model.access import EVERY_TENANT, REDEEMED, Token
 from workbell.model.pairing import shown_name
+from workbell.wire.tokens import TokenShown
 
 
 @click.command("list", help="List the tokens that are valid, and when they were last used.")
 @click.option("--all", "also_ended", is_flag=True, help="Also those that are revoked or have expired.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def list_tokens(also_ended: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
     own = None if tenant == EVERY_TENANT else tenant
-    with opened_store(open_project(url=url, tenant=own), create=False) as bell:
-        now = bell.store.clock.now()
+    with opened_client(open_project(url=url, tenant=own), create=False) as bell:
+        now = now_of(bell)
         known = bell.tokens.list(tenant=EVERY_TENANT) if tenant == EVERY_TENANT else usable_here(bell)
         found = [token for token in known if also_ended or token.is_valid(now)]
     if as_json:
-        print_json([describe_token(token, now) for token in found])
+        print_json([TokenShown.of(token, now) for token in found])
     elif found:
         _show(found, now)
     else:
         more = "; --all shows those that are not valid any more" if known else ""
-        say_empty(bell.settings.url, f"There are no tokens; `workbell tokens create NAME` makes one{more}.")
+        say_empty(bell, f"There are no tokens; `workbell tokens create NAME` makes one{more}.")
 
 
 def _show(found: Sequence[Token], now: datetime) -> None:

@@ -10,7 +10,7 @@ from workbell.cli.acting import note
 from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.output import echo, print_json
-from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.project import code_options, json_option, open_project, tenant_option
 from workbell.cli.run_options import run_options
 from workbell.cli.triggers.settings import job_option, retry_config, retry_options
 from workbell.events.triggers import TriggerSettings
@@ -24,8 +24,7 @@ from workbell.events.triggers import TriggerSettings
 @click.option("--disabled", is_flag=True, help="Let it start nothing until it is enabled.")
 @retry_options
 @run_options
-@app_option
-@url_option
+@code_options
 @tenant_option
 @json_option
 def add(

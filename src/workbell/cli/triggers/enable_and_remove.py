@@ -5,19 +5,19 @@ from __future__ import annotations
 import click
 
 from workbell.cli.acting import note
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import opened_client
 from workbell.cli.output import echo, print_json
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.triggers.list_and_show import source_in_words
 
 
 @click.command(help="Let a trigger start runs again. What it matched meanwhile starts nothing.")
 @click.argument("name")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def enable(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         trigger = bell.triggers.enable(name)
         note(bell, "triggers.enable", trigger.id, detail={"name": trigger.name})
     if as_json:
@@ -28,11 +28,11 @@ def enable(name: str, url: str | None, tenant: str | None, as_json: bool) -> Non
 
 @click.command(help="Disable a trigger: it starts no more runs; what it matches is recorded.")
 @click.argument("name")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def disable(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         trigger = bell.triggers.disable(name)
         note(bell, "triggers.disable", trigger.id, detail={"name": trigger.name})
     if as_json:
@@ -44,11 +44,11 @@ def disable(name: str, url: str | None, tenant: str | None, as_json: bool) -> No
 @click.command(help="Remove a trigger; its runs stay.")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         trigger = bell.triggers.get(name)
         if not yes:
             click.confirm(f"Remove the trigger {trigger.name}?", abort=True, err=True)

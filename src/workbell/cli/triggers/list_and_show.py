@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import AnyClient, AnyRun, now_of, opened_client, say_empty
 from workbell.cli.output import echo, make_console, one_line, print_facts, print_json
-from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
-from workbell.cli.runs.find import short
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
+from workbell.cli.runs.find import runs_by_id, short
 from workbell.cli.words import ago, local, retry_in_words
-from workbell.model.event import Event, Match
-from workbell.model.run import Run
+from workbell.errors import EventNotFound
+from workbell.model.event import Event
+from workbell.model.event_subscribers import Matched
 from workbell.model.trigger import Trigger
 
 if TYPE_CHECKING:
@@ -26,11 +29,11 @@ NAME = 40
 
 
 @click.command("list", help="List the triggers: which events start which jobs.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def list_triggers(url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         found = bell.triggers.list()
     if as_json:
         print_json([trigger.as_dict() for trigger in found])
@@ -38,7 +41,7 @@ def list_triggers(url: str | None, tenant: str | None, as_json: bool) -> None:
         _show_table(found)
     else:
         say_empty(
-            bell.settings.url,
+            bell,
             "There are no triggers yet; `workbell triggers add` makes one, and so does @bell.on in code.",
         )
 
@@ -71,17 +74,16 @@ def _state(trigger: Trigger) -> Text:
 
 @click.command("show", help="Show a trigger, and what it was matched by.")
 @click.argument("name")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def show_trigger(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         trigger = bell.triggers.get(name)
-        store = bell.store
-        matches = store.events.matches_of_subscriber(trigger.id, before=None, limit=LAST)
-        events = store.events.find([match.event for match in matches])
-        runs = store.runs.find([match.run for match in matches if match.run is not None])
-        now = store.clock.now()
+        matches = bell.triggers.matches(trigger.id, limit=LAST)
+        events = _events(bell, matches)
+        runs = runs_by_id(bell, [match.run for match in matches if match.run is not None])
+        now = now_of(bell)
     if as_json:
         described = [_as_dict(match, events, runs) for match in matches]
         print_json(trigger.as_dict() | {"last_matches": described})
@@ -92,6 +94,15 @@ def show_trigger(name: str, url: str | None, tenant: str | None, as_json: bool) 
         echo("\nNo event has matched it yet; `workbell events match TYPE` tries a type.")
         return
     _show_matches(console, matches, events, runs, now)
+
+
+def _events(bell: AnyClient, matches: Sequence[Matched]) -> Mapping[str, Event]:
+    """Those of the events that are still there."""
+    found = {}
+    for match in matches:
+        with suppress(EventNotFound):
+            found[match.event] = bell.events.get(match.event)
+    return found
 
 
 def _facts(trigger: Trigger) -> list[tuple[str, str]]:
@@ -110,7 +121,7 @@ def _facts(trigger: Trigger) -> list[tuple[str, str]]:
 
 
 def _show_matches(
-    console: Console, matches: Sequence[Match], events: Mapping[str, Event], runs: Mapping[str, Run], now: datetime
+    console: Console, matches: Sequence[Matched], events: Mapping[str, Event], runs: Mapping[str, AnyRun], now: datetime
 ) -> None:
     from rich.text import Text
 
@@ -132,17 +143,11 @@ def _show_matches(
     print_rows(console, ("when", "type", "event", "run", "outcome"), "details", rows, right=("when",))
 
 
-def _as_dict(match: Match, events: Mapping[str, Event], runs: Mapping[str, Run]) -> dict[str, object]:
+def _as_dict(match: Matched, events: Mapping[str, Event], runs: Mapping[str, AnyRun]) -> dict[str, object]:
     run = None if match.run is None else runs.get(match.run)
-    return {
-        "event": match.event,
-        "type": events[match.event].type if match.event in events else None,
-        "outcome": match.outcome,
-        "run": match.run,
-        "run_status": None if run is None else run.status,
-        "reason": match.reason,
-        "created_at": match.created_at,
-    }
+    event = events.get(match.event)
+    more = {"type": None if event is None else event.type, "run_status": None if run is None else run.status}
+    return msgspec.structs.asdict(match) | more
 
 
 def source_in_words(trigger: Trigger) -> str:

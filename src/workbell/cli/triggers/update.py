@@ -10,11 +10,11 @@ from workbell.cli.acting import note
 from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.output import echo, print_json
-from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
-from workbell.cli.run_options import WORDS, run_options
+from workbell.cli.project import code_options, json_option, open_project, tenant_option
+from workbell.cli.run_options import run_options
 from workbell.cli.triggers.settings import job_option, retry_config, retry_options
 from workbell.events.triggers import TriggerChanges
-from workbell.model.trigger import RetryConfig, config_of
+from workbell.model.trigger import OPTION_FIELDS, RetryConfig, config_of
 
 
 @click.command(help="Change what is given; the rest stays.")
@@ -26,11 +26,14 @@ from workbell.model.trigger import RetryConfig, config_of
 @retry_options
 @run_options
 @click.option(
-    "--job-default", "taken_back", type=click.Choice(WORDS), multiple=True, help="Reset this setting to the job's own."
+    "--job-default",
+    "taken_back",
+    type=click.Choice(OPTION_FIELDS),
+    multiple=True,
+    help="Reset this setting to the job's own.",
 )
 @click.option("--default-retry", is_flag=True, help="Retry as the job does by itself.")
-@app_option
-@url_option
+@code_options
 @tenant_option
 @json_option
 def update(

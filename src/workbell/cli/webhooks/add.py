@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import click
+import msgspec
 
 from workbell.cli.acting import note
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import opened_client
 from workbell.cli.output import echo, print_json
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
+from workbell.cli.webhooks.find import described
 from workbell.cli.webhooks.settings import endpoint_options, print_secret, read_secret, secret_option, settings_of
 
 
@@ -17,19 +19,19 @@ from workbell.cli.webhooks.settings import endpoint_options, print_secret, read_
 @click.argument("target", metavar="URL")
 @endpoint_options
 @secret_option
-@store_options
+@client_options
 @tenant_option
 @json_option
 def add(target: str, secret: str | None, url: str | None, tenant: str | None, as_json: bool, **given: Any) -> None:
     settings = settings_of(given)
     if "patterns" not in settings:
         raise click.UsageError("Say which events are sent there: --pattern 'posts.*'.")
-    with opened_store(open_project(url=url, tenant=tenant), create=True) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=True) as bell:
         endpoint, text = bell.webhooks.add(target, secret=read_secret(secret), **settings)
         note(bell, "webhooks.add", endpoint.id, detail={"to": endpoint.shown_url, "patterns": endpoint.patterns})
-        described = bell.webhooks.describe(endpoint.id)
+        shown = described(bell, endpoint.id)
     if as_json:
-        print_json(described | {"secret": text})
+        print_json(msgspec.structs.asdict(shown) | {"secret": text})
         return
     echo(f"Endpoint {endpoint.id}: {' '.join(endpoint.patterns)} to {endpoint.shown_url}.", err=True)
     print_secret(text)

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 import click
 
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import now_of, opened_client
 from workbell.cli.output import can_draw, echo, make_console, one_line, print_json, span
-from workbell.cli.project import json_option, limit_option, open_project, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, limit_option, open_project, tenant_option
 from workbell.cli.runs.find import find_run, short
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
 from workbell.cli.words import ago, due_in
@@ -23,7 +23,7 @@ from workbell.runs.filters import PAGE
 @click.option("--status", type=click.Choice([status.value for status in Status]), help="Only these.")
 @limit_option(PAGE)
 @click.option("--before", metavar="ID", help="Only older ones: the last delivery of the page before.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def deliveries(
@@ -35,11 +35,11 @@ def deliveries(
     tenant: str | None,
     as_json: bool,
 ) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         endpoint = find_endpoint(bell, endpoint_id)
         last = None if before is None else find_run(bell, before).id
         found = bell.webhooks.deliveries(endpoint.id, status=status, before=last, limit=limit)
-        now = bell.store.clock.now()
+        now = now_of(bell)
     if as_json:
         print_json([delivery.as_dict() for delivery in found])
     elif not found:

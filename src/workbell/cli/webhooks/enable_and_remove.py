@@ -5,26 +5,26 @@ from __future__ import annotations
 import click
 
 from workbell.cli.acting import note
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import opened_client
 from workbell.cli.output import echo, print_json
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.runs.find import short
-from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
-from workbell.webhooks.verbs import BY_HAND
+from workbell.cli.webhooks.find import described, endpoint_argument, find_endpoint
+from workbell.model.endpoint import BY_HAND
 
 
 @click.command(help="Send to an endpoint again.")
 @endpoint_argument
-@store_options
+@client_options
 @tenant_option
 @json_option
 def enable(endpoint_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         endpoint = bell.webhooks.enable(find_endpoint(bell, endpoint_id).id)
         note(bell, "webhooks.enable", endpoint.id, detail={"to": endpoint.shown_url})
-        described = bell.webhooks.describe(endpoint.id)
+        shown = described(bell, endpoint.id)
     if as_json:
-        print_json(described)
+        print_json(shown)
         return
     echo(f"Endpoint {endpoint.id} is enabled.")
     echo(f"What was missed is sent by `workbell webhooks replay {short(endpoint.id)} --since TIME`.", err=True)
@@ -33,16 +33,16 @@ def enable(endpoint_id: str, url: str | None, tenant: str | None, as_json: bool)
 @click.command(help="Send nothing more to an endpoint; matching events are recorded.")
 @endpoint_argument
 @click.option("--reason", default=BY_HAND, metavar="TEXT", show_default=True, help="The reason that is recorded.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def disable(endpoint_id: str, reason: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(for_people=not as_json, url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(for_people=not as_json, url=url, tenant=tenant), create=False) as bell:
         endpoint = bell.webhooks.disable(find_endpoint(bell, endpoint_id).id, reason)
         note(bell, "webhooks.disable", endpoint.id, detail={"to": endpoint.shown_url, "reason": reason})
-        described = bell.webhooks.describe(endpoint.id)
+        shown = described(bell, endpoint.id)
     if as_json:
-        print_json(described)
+        print_json(shown)
     else:
         echo(f"Endpoint {endpoint.id} is disabled; `workbell webhooks enable {short(endpoint.id)}` lets it go on.")
 
@@ -50,11 +50,11 @@ def disable(endpoint_id: str, reason: str, url: str | None, tenant: str | None, 
 @click.command(help="Remove an endpoint; its deliveries stay.")
 @endpoint_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def remove(endpoint_id: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         endpoint = find_endpoint(bell, endpoint_id)
         if not yes:
             click.confirm(f"Remove the endpoint {endpoint.id} ({endpoint.shown_url})?", abort=True, err=True)

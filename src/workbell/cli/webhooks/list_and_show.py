@@ -4,45 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 import click
 
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import now_of, opened_client, say_empty
 from workbell.cli.output import echo, make_console, one_line, print_facts, print_json, span
-from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.runs.find import short
-from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
+from workbell.cli.webhooks.find import all_described, described, endpoint_argument, find_endpoint
 from workbell.cli.words import ago, local, retry_in_words
-from workbell.model.endpoint import Endpoint, Health
+from workbell.model.endpoint import Health
 from workbell.webhooks.delivery import RETRY
 from workbell.webhooks.endpoints import TIMEOUT
 from workbell.webhooks.limits import STANDARD
+from workbell.wire.webhooks import EndpointShown
 
 PATTERNS = 40  # letters of the patterns in a list
 
 
 @click.command("list", help="List the endpoints, and how deliveries to them go.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def list_endpoints(url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
-        described = bell.webhooks.describe_all() if as_json else []
-        found = [] if as_json else bell.webhooks.list()
-        health = {endpoint.id: bell.store.subscribers.find_health(endpoint.id) for endpoint in found}
-        now = bell.store.clock.now()
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
+        found = all_described(bell)
+        now = now_of(bell)
     if as_json:
-        print_json(described)
+        print_json(found)
     elif found:
-        _show_table(found, health, now)
+        _show_table(found, now)
     else:
-        say_empty(
-            bell.settings.url, "There are no endpoints yet; `workbell webhooks add URL --pattern PATTERN` makes one."
-        )
+        say_empty(bell, "There are no endpoints yet; `workbell webhooks add URL --pattern PATTERN` makes one.")
 
 
-def _show_table(found: Sequence[Endpoint], health: dict[str, Health], now: datetime) -> None:
+def _show_table(found: Sequence[EndpointShown], now: datetime) -> None:
     from rich.text import Text
 
     from workbell.cli.columns import TableRow, print_rows
@@ -50,7 +46,7 @@ def _show_table(found: Sequence[Endpoint], health: dict[str, Health], now: datet
     console = make_console()
     rows = []
     for endpoint in found:
-        word, style = how_it_goes(health[endpoint.id], now)
+        word, style = how_it_goes(endpoint.health(), now)
         cells = [
             Text(short(endpoint.id) if console.is_terminal else endpoint.id, "dim"),
             Text(one_line(" ".join(endpoint.patterns), PATTERNS)),
@@ -73,25 +69,24 @@ def how_it_goes(health: Health, now: datetime) -> tuple[str, str]:
 
 @click.command("show", help="Show all details of an endpoint.")
 @endpoint_argument
-@store_options
+@client_options
 @tenant_option
 @json_option
 def show_endpoint(endpoint_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
-        endpoint = find_endpoint(bell, endpoint_id)
-        described, health = bell.webhooks.describe(endpoint.id), bell.webhooks.health(endpoint.id)
-        now = bell.store.clock.now()
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
+        endpoint = described(bell, find_endpoint(bell, endpoint_id).id)
+        now = now_of(bell)
     if as_json:
-        print_json(described)
+        print_json(endpoint)
         return
-    print_facts(make_console(), _facts(endpoint, health, described, now))
+    print_facts(make_console(), _facts(endpoint, now))
     echo(f"\nWhat was sent: workbell webhooks deliveries {short(endpoint.id)}")
 
 
-def _facts(endpoint: Endpoint, health: Health, described: dict[str, Any], now: datetime) -> list[tuple[str, str]]:
-    names = described["header_names"]
+def _facts(endpoint: EndpointShown, now: datetime) -> list[tuple[str, str]]:
+    names = endpoint.header_names
     headers = "sealed with a key that is not known here" if names is None else ", ".join(names)
-    off = f"disabled {ago(endpoint.disabled_at, now)}: {one_line(endpoint.reason or 'no reason was noted')}"
+    off = f"disabled {ago(endpoint.disabled_at, now)}: {one_line(endpoint.disabled_reason or 'no reason was noted')}"
     limit = STANDARD.concurrency if endpoint.concurrency is None else endpoint.concurrency
     facts = [
         ("endpoint", endpoint.id),
@@ -99,10 +94,10 @@ def _facts(endpoint: Endpoint, health: Health, described: dict[str, Any], now: d
         ("about", endpoint.description),
         ("patterns", " ".join(endpoint.patterns)),
         ("state", "enabled" if endpoint.enabled else off),
-        ("deliveries", how_it_goes(health, now)[0]),
-        ("slowed", _slowed(endpoint, described["slowed"])),
+        ("deliveries", how_it_goes(endpoint.health(), now)[0]),
+        ("slowed", _slowed(endpoint)),
         ("headers", f"{headers} (their values are not shown)" if headers else ""),
-        ("secret", _secrets(endpoint, bool(described["sealed"]), now)),
+        ("secret", _secrets(endpoint, now)),
         ("retry", retry_in_words(RETRY if endpoint.retry is None else endpoint.retry)),
         ("at once", f"{limit:,}" if limit is not None else ""),
         ("rate", endpoint.rate or ""),
@@ -112,16 +107,16 @@ def _facts(endpoint: Endpoint, health: Health, described: dict[str, Any], now: d
     return [(name, value) for name, value in facts if value]
 
 
-def _slowed(endpoint: Endpoint, described: dict[str, Any] | None) -> str:
-    if described is None:
+def _slowed(endpoint: EndpointShown) -> str:
+    if endpoint.slowed is None:
         return ""
-    waiting = f"{described['waiting']:,}{' or more' if described['capped'] else ''} wait"
+    waiting = f"{endpoint.slowed.waiting:,}{' or more' if endpoint.slowed.capped else ''} wait"
     return f"to one attempt a minute; {waiting}; `workbell webhooks test {short(endpoint.id)}` tries now"
 
 
-def _secrets(endpoint: Endpoint, sealed: bool, now: datetime) -> str:
+def _secrets(endpoint: EndpointShown, now: datetime) -> str:
     """Since when the newest is valid, and until when the one before it."""
-    sealing = "sealed" if sealed else "not sealed: the setting secret_key is missing"
+    sealing = "sealed" if endpoint.sealed else "not sealed: the setting secret_key is missing"
     text = f"{sealing}; made {local(endpoint.secrets[-1].created_at)}" if endpoint.secrets else "none"
-    older = [one.until for one in endpoint.secrets[:-1] if one.until is not None and one.until > now]
+    older = [one.valid_until for one in endpoint.secrets[:-1] if one.valid_until and one.valid_until > now]
     return f"{text}; the one before it is valid until {local(older[-1])}" if older else text

@@ -8,15 +8,14 @@ from datetime import timedelta
 import click
 
 from workbell.cli.acting import note
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import AnyClient, AnyRun, opened_client
 from workbell.cli.output import echo, make_console, print_json
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
+from workbell.cli.runs.follow import states
 from workbell.cli.values import SPAN
 from workbell.cli.webhooks.deliveries import what_came
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
-from workbell.client.local import LocalClient
-from workbell.model.run import Run, Status
-from workbell.runs.verbs import polled
+from workbell.model.run import Status
 from workbell.webhooks.describe import delivery_of
 
 PATIENCE = timedelta(seconds=10)
@@ -29,7 +28,7 @@ TOO_LATE = 3
 )
 @endpoint_argument
 @click.option("--timeout", type=SPAN, metavar="SPAN", help="How long to wait for the answer. Otherwise: 10s.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 @click.pass_context
@@ -41,7 +40,7 @@ def test(
     tenant: str | None,
     as_json: bool,
 ) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         endpoint = find_endpoint(bell, endpoint_id)
         ping = bell.webhooks.test(endpoint.id)
         note(bell, "webhooks.test", endpoint.id, detail={"to": endpoint.shown_url, "delivery": ping.id})
@@ -60,20 +59,20 @@ def test(
         context.exit(1 if _is_tried(run) else TOO_LATE)
 
 
-def _tried(bell: LocalClient, run_id: str, patience: timedelta) -> Run:
+def _tried(bell: AnyClient, run_id: str, patience: timedelta) -> AnyRun:
     """The run once its first try has ended: one that failed would go on for days."""
     end = time.monotonic() + patience.total_seconds()
-    for run in polled(bell.runs, run_id):
+    for run in states(bell, run_id):
         if _is_tried(run) or time.monotonic() >= end:
             return run
     raise AssertionError("unreachable")
 
 
-def _not_yet(run: Run) -> str:
+def _not_yet(run: AnyRun) -> str:
     """An endpoint may take longer to answer than we wait here."""
     sent = run.status is Status.RUNNING
     return "The ping is on its way, and there is no answer yet." if sent else "The ping was not sent yet."
 
 
-def _is_tried(run: Run) -> bool:
+def _is_tried(run: AnyRun) -> bool:
     return run.status.final or (run.attempt > 0 and run.status is not Status.RUNNING)

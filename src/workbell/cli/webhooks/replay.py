@@ -7,10 +7,10 @@ from datetime import datetime
 import click
 
 from workbell.cli.acting import note
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import opened_client
 from workbell.cli.events.find import find_event
 from workbell.cli.output import echo, print_json
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.values import SINCE
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
@@ -20,7 +20,7 @@ from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
 @endpoint_argument
 @click.option("--event", metavar="ID", help="This one, whatever its outcome.")
 @click.option("--since", type=SINCE, metavar="TIME", help="All since 2026-11-16T09:00:00Z, or since 2h ago: 2h, 3d.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def replay(
@@ -33,7 +33,7 @@ def replay(
 ) -> None:
     if (event is None) == (since is None):
         raise click.UsageError("Give either --event or --since.")
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         endpoint = find_endpoint(bell, endpoint_id)
         one = None if event is None else find_event(bell, event).id
         made = bell.webhooks.replay(endpoint.id, event=one, since=since)

@@ -7,10 +7,10 @@ from typing import Any, cast
 import click
 
 from workbell.cli.acting import note
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import opened_client
 from workbell.cli.output import echo, print_json
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
-from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
+from workbell.cli.webhooks.find import described, endpoint_argument, find_endpoint
 from workbell.cli.webhooks.settings import endpoint_options, settings_of
 from workbell.model.trigger import RetryConfig, config_of
 
@@ -20,7 +20,7 @@ from workbell.model.trigger import RetryConfig, config_of
 @click.option("--to", "target", metavar="URL", help="The new URL to send to.")
 @endpoint_options
 @click.option("--no-headers", is_flag=True, help="Remove all custom headers.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def update(
@@ -37,7 +37,7 @@ def update(
         settings["headers"] = None
     if not settings and target is None:
         raise click.UsageError("Say what to change, such as --pattern or --to.")
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         old = find_endpoint(bell, endpoint_id)
         if "retry" in settings:
             before = config_of(old.retry) if old.retry is not None else {}
@@ -45,8 +45,8 @@ def update(
         endpoint = bell.webhooks.update(old.id, url=target, **settings)
         changed = sorted([*settings, *([] if target is None else ["url"])])  # without values: headers can be secrets
         note(bell, "webhooks.change", endpoint.id, detail={"to": endpoint.shown_url, "changed": changed})
-        described = bell.webhooks.describe(endpoint.id)
+        shown = described(bell, endpoint.id)
     if as_json:
-        print_json(described)
+        print_json(shown)
     else:
         echo(f"Endpoint {endpoint.id}: {' '.join(endpoint.patterns)} to {endpoint.shown_url}.")

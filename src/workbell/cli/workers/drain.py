@@ -5,13 +5,12 @@ from __future__ import annotations
 import click
 
 from workbell.cli.acting import note
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import AnyClient, opened_client
 from workbell.cli.output import echo, print_json
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.runs.find import SHORTEST, short
-from workbell.cli.workers.listed import as_dict
-from workbell.client.local import LocalClient
 from workbell.errors import InvalidOption, WorkerNotFound
+from workbell.wire.workers import WorkerShown
 
 
 @click.command(
@@ -19,15 +18,15 @@ from workbell.errors import InvalidOption, WorkerNotFound
     "alive until it is resumed or stopped. The worker is named by its id, or by the beginning or the end of it."
 )
 @click.argument("worker_id", metavar="ID")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def drain(worker_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         seen = bell.drain_worker(_find(bell, worker_id))
         note(bell, "workers.drain", seen.worker.id)
     if as_json:
-        print_json(as_dict(seen))
+        print_json(WorkerShown.of(seen))
         return
     left = "holds none" if not seen.busy else "ends the one it holds" if seen.busy == 1 else f"ends its {seen.busy:,}"
     again = f"`workbell workers resume {short(seen.worker.id)}` lets it go on"
@@ -42,34 +41,33 @@ def drain(worker_id: str, url: str | None, tenant: str | None, as_json: bool) ->
 
 @click.command(help="Let a drained worker claim runs again.")
 @click.argument("worker_id", metavar="ID")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def resume(worker_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         seen = bell.resume_worker(_find(bell, worker_id))
         note(bell, "workers.resume", seen.worker.id)
     if as_json:
-        print_json(as_dict(seen))
+        print_json(WorkerShown.of(seen))
     else:
         echo(f"Worker {seen.worker.id} claims runs again.")
 
 
-def _find(bell: LocalClient, text: str) -> str:
+def _find(bell: AnyClient, text: str) -> str:
     """Which worker is meant. Of several the living one, if only one of them lives."""
     part = text.strip()
-    known = bell.store.workers.list()
-    found = [one for one in known if one.id == part]
+    known = bell.workers()
+    found = [one for one in known if one.worker.id == part]
     if not found and len(part) >= SHORTEST:
-        found = [one for one in known if one.id.endswith(part) or one.id.startswith(part)]
+        found = [one for one in known if one.worker.id.endswith(part) or one.worker.id.startswith(part)]
     if len(found) > 1:
-        now = bell.store.clock.now()
-        found = [one for one in found if one.is_alive(now)] or found
+        found = [one for one in found if one.alive] or found
     if len(found) > 1:
-        listed = ", ".join(one.id for one in found[:3])
+        listed = ", ".join(one.worker.id for one in found[:3])
         raise InvalidOption(f"{text!r} is a part of {len(found)} ids, such as {listed}; give more of it.")
     if not found:
         raise WorkerNotFound(
             f"There is no worker {text!r}; give its id, or at least {SHORTEST} letters of it: `workbell workers list`."
         )
-    return found[0].id
+    return found[0].worker.id

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
-from workbell.cli.bell import opened_store
+from workbell.cli.bell import now_of, opened_client, say_empty
 from workbell.cli.output import can_draw, make_console, one_line, print_json
-from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
+from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.words import ago
 from workbell.model.worker import SeenWorker
+from workbell.wire.workers import WorkerShown
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -31,24 +31,19 @@ STYLES = {
 
 
 @click.command("list", help="List the workers, and what they are doing. Lost ones are shown for a day.")
-@store_options
+@client_options
 @tenant_option
 @json_option
 def list_workers(url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         found = bell.workers()
-        now = bell.store.clock.now()
+        now = now_of(bell)
     if as_json:
-        print_json([as_dict(seen) for seen in found])
+        print_json([WorkerShown.of(seen) for seen in found])
     elif found:
         _show(found, now)
     else:
-        say_empty(bell.settings.url, "No worker is running; start one with `workbell dev` or `workbell start`.")
-
-
-def as_dict(seen: SeenWorker) -> dict[str, Any]:
-    described = msgspec.structs.asdict(seen.worker) | {"alive": seen.alive, "busy": seen.busy}
-    return described | {"runs": [{"id": run.id, "job": run.job, "started_at": run.started_at} for run in seen.runs]}
+        say_empty(bell, "No worker is running; start one with `workbell dev` or `workbell start`.")
 
 
 def _show(found: Sequence[SeenWorker], now: datetime) -> None:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from workbell.engine.handler_processes.limits import die_first
-from workbell.engine.handler_processes.orphan_exit import hang_on
+from workbell.engine.handler_processes.orphan_exit import end_with, hang_on
 from workbell.errors import JobsError
+from workbell.handlers.registry import Registry
 from workbell.settings import Settings
 
 if TYPE_CHECKING:
@@ -20,6 +21,25 @@ if TYPE_CHECKING:
 
 # Imported by name: it is a composition root, in a layer above the engine.
 MAIN = "workbell.boot.handler_process"
+
+
+class HookNames(NamedTuple):
+    """Hooks of the worker's Workbell, by the names of their functions."""
+
+    plain: tuple[str, ...] = ()  # around plain handlers
+    on_loop: tuple[str, ...] = ()  # around async handlers
+    on_start: tuple[str, ...] = ()  # of the process
+
+
+NO_HOOKS = HookNames()
+
+
+def hook_names(registry: Registry) -> HookNames:
+    return HookNames(
+        plain=tuple(hook.name for hook in registry.hooks_of(is_async=False)),
+        on_loop=tuple(hook.name for hook in registry.hooks_of(is_async=True)),
+        on_start=tuple(registry.worker_start.names),
+    )
 
 
 class Entry(NamedTuple):
@@ -30,14 +50,15 @@ class Entry(NamedTuple):
     project: str
     folder: str
     environment: dict[str, str]
+    hooks: HookNames = NO_HOOKS  # used without a recipe: the module of a job may not be that of all hooks
 
 
-def entry(settings: Settings, project: Path, recipe: msgspec.Struct | None) -> Entry:
+def entry(settings: Settings, project: Path, recipe: msgspec.Struct | None, hooks: HookNames = NO_HOOKS) -> Entry:
     """Entry for a process that can execute the jobs of this Workbell, with the current environment."""
     if settings.url == "memory://":
         raise JobsError("the store memory:// is in the worker alone, and no process reaches it; use sqlite:///file.db.")
     encoded = None if recipe is None else msgspec.json.encode(recipe)
-    return Entry(encoded, msgspec.json.encode(settings), str(project), str(Path.cwd()), dict(os.environ))
+    return Entry(encoded, msgspec.json.encode(settings), str(project), str(Path.cwd()), dict(os.environ), hooks)
 
 
 def no_entry() -> Entry:
@@ -61,3 +82,4 @@ def begin(connection: Connection, lifeline: Connection, given: Entry) -> None:
     os.environ.clear()
     os.environ.update(given.environment)
     importlib.import_module(MAIN).main(connection, given)
+    end_with(lifeline)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from workbell.handlers.process_isolation import Isolation
+from workbell.process.platform import platform
 
 if sys.platform != "win32":
     import resource
@@ -49,5 +50,7 @@ def _limit(kind: int, value: int) -> Iterator[None]:
 
 def die_first() -> None:
     """When the machine's memory runs out, this process is to be killed rather than its worker."""
+    if not platform().proc:
+        return
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(OOM_SCORE)

@@ -9,17 +9,21 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import sys
 import threading
 from typing import TYPE_CHECKING
+
+from workbell.process.platform import platform
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 
+HANGUP_WAIT = 0.2  # seconds until the pipe of a dead worker has closed
+
+
 def hang_on(lifeline: Connection) -> None:
     """Exit when the other end of the pipe closes."""
-    if sys.platform == "linux":
+    if platform().signal_on_hangup:
         with contextlib.suppress(OSError):
             _ask_the_kernel(lifeline.fileno())
     # Also where the kernel was asked: it does not signal a close that came before, and not every kernel signals at all.
@@ -35,9 +39,22 @@ def _ask_the_kernel(descriptor: int) -> None:
     fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | os.O_ASYNC)
 
 
+def end_with(lifeline: Connection) -> None:
+    """Before a process ends because its worker is gone: kill what it started, if the kernel does not.
+
+    All pipes of a dead worker close within moments, so the process may come to its end before the thread below does.
+    """
+    if not platform().signal_on_hangup and lifeline.poll(HANGUP_WAIT):
+        _kill_all()
+
+
 def _wait(lifeline: Connection) -> None:
     with contextlib.suppress(EOFError, OSError):
         lifeline.recv_bytes()
+    _kill_all()
+
+
+def _kill_all() -> None:
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(1)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from workbell.engine.handler_processes.entry import Entry, begin
 from workbell.engine.handler_processes.messages import Execute, Message, decode, encode
 from workbell.handlers.job_function import JobFunction
-from workbell.process.identity import forkserver_context
+from workbell.process.platform import process_context
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -119,15 +119,8 @@ class IsolatedProcess:
 
 
 def _context() -> Any:
-    """Never a plain fork: a worker has threads, and connections that must not be in two processes."""
-    import multiprocessing
-
-    if sys.platform != "linux":
-        return multiprocessing.get_context("spawn")
-    context = forkserver_context()
-    # Ours alone, and of those which a worker has itself; without it the user's main program would be loaded there.
-    context.set_forkserver_preload([*PRELOADED[:3], *(name for name in PRELOADED[3:] if name in sys.modules)])
-    return context
+    """Ours alone is loaded before, and of it what a worker has itself; without a list, the user's main program."""
+    return process_context([*PRELOADED[:3], *(name for name in PRELOADED[3:] if name in sys.modules)])
 
 
 def _forget(process: Any) -> None:

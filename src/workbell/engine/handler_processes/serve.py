@@ -79,7 +79,7 @@ class HandlerServer:
         return self._services[key]
 
     def _call(self, work: Work, services: JobServices, isolation: Isolation) -> Outcome:
-        if not work.job.signature.wants_context:
+        if not work.job.signature.wants_context and not work.job.hooks:
             return _call(work, None, isolation)
         try:
             reports = self._reports_to(services.store)

@@ -18,9 +18,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.errors import NotFound
-from workbell.http.compression import CompressedOnce
 from workbell.http.dashboard.bundle import bundle_script, bundle_style
-from workbell.http.problems import of_error
+from workbell.http.framework.compression import CompressedOnce
+from workbell.http.framework.problems import of_error
 
 KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 MAIN, EARLY = "main.js", "theme.js"  # the module that begins all others; the script that runs before the first paint

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
+from importlib.resources import files
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -15,21 +17,16 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-# The first part of the paths that are screens, as in `screens.js`.
-SCREENS = (
-    "runs",
-    "jobs",
-    "schedules",
-    "events",
-    "webhooks",
-    "queues",
-    "workers",
-    "notifications",
-    "tokens",
-    "tenants",
-    "audit",
-    "doctor",
-)
+# The line of a screen in `screens.js`. The overview is at "/", so its path is empty.
+SCREEN = re.compile(r'^  \{ path: "([a-z-]+)",', re.MULTILINE)
+
+
+def _screens() -> tuple[str, ...]:
+    """First parts of the paths that are screens: `screens.js` is the one list of them."""
+    return tuple(SCREEN.findall((files(__package__) / "static" / "screens.js").read_text("utf-8")))
+
+
+SCREENS = _screens()
 
 
 def shell(request: Request, status: int = 200) -> Response:

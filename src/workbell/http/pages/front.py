@@ -13,13 +13,13 @@ from starlette.routing import BaseRoute, Route
 from workbell.errors import Forbidden, TooMany, Unauthorized, WorkbellError
 from workbell.http.dashboard.assets import asset
 from workbell.http.dashboard.shell import screen_routes, shell
+from workbell.http.framework.problems import headers_of, status_of
 from workbell.http.pages.login import log_in, log_in_with
 from workbell.http.pages.page import page, style
 from workbell.http.pages.reference import reference
-from workbell.http.problems import headers_of, status_of
-from workbell.http.routing import PREFIX
 from workbell.http.service import service_of
 from workbell.model.access import Access
+from workbell.wire.operation import PREFIX
 
 NOBODY = "You are not signed in."
 LONGEST = 4096  # bytes of a form

@@ -15,9 +15,10 @@ from starlette.responses import RedirectResponse, Response
 from workbell.access.tokens import made_with
 from workbell.client.local import LocalClient
 from workbell.errors import Unauthorized
-from workbell.http.audit_trail import note_session
+from workbell.http.policies.audit_trail import audited_as
 from workbell.http.service import Service
-from workbell.model.access import EVERY_TENANT, Scope, Token, TokenKind
+from workbell.model.access import EVERY_TENANT, Scope, Token, TokenKind, access_of
+from workbell.model.audit import Actor, ActorKind
 
 GOOD_FOR = timedelta(hours=24)  # a URL that nobody has opened
 SESSION = timedelta(days=7)
@@ -25,17 +26,24 @@ NOT_VALID = "The token is not valid; it may have expired or been revoked."
 
 
 def login_url(
-    client: LocalClient, address: str, *, scopes: Sequence[str] = (Scope.ADMIN,), tenant: str = EVERY_TENANT
+    client: LocalClient,
+    address: str,
+    *,
+    scopes: Sequence[str] = (Scope.ADMIN,),
+    tenant: str = EVERY_TENANT,
+    name: str = "sign-in URL",
+    good_for: timedelta = GOOD_FOR,
+    created_by: str = "workbell",
 ) -> str:
     """A URL that lets its first reader in: as an operator of everything, unless it says otherwise."""
     made = client.tokens.create(
-        "sign-in URL",
+        name,
         kind=TokenKind.LOGIN,
         scopes=scopes,
         tenant=tenant,
         user_id=0 if Scope.ADMIN in scopes else None,  # administrators read the system's notifications
-        expires=GOOD_FOR,
-        created_by="workbell",
+        expires=good_for,
+        created_by=created_by,
     )
     return f"{address}/?token={made.text}"
 
@@ -69,21 +77,28 @@ async def _begin(service: Service, request: Request, token: Token) -> Response:
     expires = SESSION
     if token.kind is TokenKind.API and token.expires_at is not None:
         expires = min(SESSION, token.expires_at - service.client.store.clock.now())
-    tokens = service.client.tokens
-    session = await tokens.acreate(
-        token.name or token.id,  # the name in the audit log: who signed in
-        kind=TokenKind.SESSION,
-        scopes=token.scopes,
-        tenant=token.tenant,
-        user_id=token.user_id,
-        expires=expires,
-        created_by=made_with(token.id),
-    )
+    tokens, name = service.client.tokens, token.name or token.id  # in the audit log: who signed in
+    tenant = service.home_of(access_of(token))
+
+    def actor(session_id: str) -> Actor:
+        return Actor(kind=ActorKind.SESSION, name=name, token=session_id, made_with=token.id, user_id=token.user_id)
+
+    async with audited_as(service.client, request, "session.begin", actor, tenant=tenant) as entry:
+        session = await tokens.acreate(
+            name,
+            kind=TokenKind.SESSION,
+            scopes=token.scopes,
+            tenant=token.tenant,
+            user_id=token.user_id,
+            expires=expires,
+            created_by=made_with(token.id),
+        )
+        entry.made = session.token.id
     if token.kind is TokenKind.API and (await tokens.aget(token.id, tenant=token.tenant)).revoked_at is not None:
-        # Meanwhile, or elsewhere a moment ago; the one who revoked it may not have seen this session.
+        # Meanwhile, or elsewhere a moment ago; the one who revoked it may not have seen this session. The audit entry
+        # stays: a session was made.
         await tokens.arevoke(session.token.id, tenant=token.tenant)
         raise Unauthorized(NOT_VALID)
-    await note_session(service, request, session.token, "session.begin")
     answer = RedirectResponse(_back_to(request), status_code=303)
     service.session_cookie.set(answer, request, session.text, int(expires.total_seconds()))
     return answer
@@ -100,8 +115,12 @@ async def log_out(service: Service, request: Request) -> Response:
     text = service.session_cookie.read(request)
     token = None if text is None else await service.verified.acheck(text)
     if token is not None:
-        await service.client.tokens.arevoke(token.id, tenant=token.tenant)
-        await note_session(service, request, token, "session.end")
+        access = access_of(token)
+        tenant = service.home_of(access)
+        async with audited_as(
+            service.client, request, "session.end", lambda _made: access.who, tenant=tenant, subject=token.id
+        ):
+            await service.client.tokens.arevoke(token.id, tenant=token.tenant)
     answer = Response(status_code=204)
     service.session_cookie.delete(answer, request)
     return answer

@@ -12,14 +12,15 @@ from starlette.responses import Response
 
 from workbell.http.pages.page import page
 from workbell.http.service import service_of
+from workbell.wire.openapi import openapi
 
 DEEPEST = 4  # schemas within schemas
 
 
 async def reference(request: Request) -> Response:
-    describe, root = request.app.openapi, request.scope.get("root_path", "")
+    root = request.scope.get("root_path", "")
     return await service_of(request).pages.answer(
-        request, f"reference {root}", lambda: page(request, "The API of Workbell", _body(describe()))
+        request, f"reference {root}", lambda: page(request, "The API of Workbell", _body(openapi()))
     )
 
 
@@ -35,8 +36,10 @@ def _body(description: dict[str, Any]) -> str:
 
 
 def _operation(description: dict[str, Any], path: str, method: str, operation: dict[str, Any]) -> str:
-    text = "".join(f"<p>{_marked(part)}</p>" for part in operation.get("description", "").split("\n\n"))
-    rows = [_row(one["name"], one.get("schema", {}), one.get("description", "")) for one in _parameters(operation)]
+    words = [operation["summary"], *operation.get("description", "").split("\n\n")]
+    text = "".join(f"<p>{_marked(part)}</p>" for part in words)
+    parameters = (_resolved(description, one) for one in operation.get("parameters", ()))
+    rows = [_row(one["name"], one.get("schema", {}), one.get("description", "")) for one in parameters]
     asked = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
     answered = next(iter(operation["responses"].items()))
     shown = answered[1].get("content", {}).get("application/json", {}).get("schema")
@@ -49,11 +52,13 @@ def _operation(description: dict[str, Any], path: str, method: str, operation: d
     )
 
 
-def _parameters(operation: dict[str, Any]) -> list[dict[str, Any]]:
-    seen: dict[tuple[str, str], dict[str, Any]] = {}
-    for one in operation.get("parameters", []):
-        seen.setdefault((one["in"], one["name"]), one)
-    return list(seen.values())
+def _resolved(description: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+    """The component that a part refers to, or the part itself."""
+    if "$ref" not in part:
+        return part
+    _, _, kind, name = part["$ref"].split("/")
+    found: dict[str, Any] = description["components"][kind][name]
+    return found
 
 
 def _row(name: str, schema: dict[str, Any], text: str) -> str:
@@ -69,7 +74,10 @@ def _kind(schema: dict[str, Any]) -> str:
         return " | ".join(map(str, schema["enum"]))
     if schema.get("type") == "array":
         return f"list of {_kind(schema.get('items', {}))}"
-    return str(schema.get("format") or schema.get("type") or "any")
+    kinds = schema.get("type", "any")
+    if isinstance(kinds, list):
+        return " or ".join(_kind({**schema, "type": kind}) if kind != "null" else kind for kind in kinds)
+    return str(schema.get("format", kinds))
 
 
 def _schema(description: dict[str, Any], schema: dict[str, Any]) -> str:
@@ -81,8 +89,7 @@ def _schema(description: dict[str, Any], schema: dict[str, Any]) -> str:
 def _example(description: dict[str, Any], schema: dict[str, Any], depth: int) -> Any:
     """Something that fits: what the schema names as an example, else the kinds of its fields."""
     if "$ref" in schema:
-        name = str(schema["$ref"]).rpartition("/")[2]
-        return _example(description, description["components"]["schemas"].get(name, {}), depth)
+        return _example(description, _resolved(description, schema), depth)
     if schema.get("examples"):
         return schema["examples"][0]
     if "properties" in schema and depth < DEEPEST:

@@ -1,7 +1,8 @@
-"""Every route. The most frequent ones come first: a path is compared with one after the other."""
+"""Handlers of all operations."""
 
 from __future__ import annotations
 
+from workbell.http.framework.operations import ServedOperation
 from workbell.http.routes import (
     agents,
     audit,
@@ -27,27 +28,27 @@ from workbell.http.routes import (
     workers,
 )
 
-ROUTES = [
-    bulk.routes,  # before the runs, for /runs/count
-    runs.routes,
-    events.routes,
-    jobs.routes,
-    schedules.routes,
-    agents.routes,
-    tokens.routes,
-    tenants.routes,
-    audit.routes,
-    notifications.routes,
-    session.routes,
-    sockets.routes,
-    triggers.routes,
-    executions.routes,
-    webhooks.routes,
-    queues.routes,
-    workers.routes,
-    rounds.routes,
-    files.routes,
-    tallies.routes,
-    recent.routes,
-    doctor.routes,
+SERVED: list[ServedOperation] = [
+    *runs.served,
+    *bulk.served,
+    *events.served,
+    *jobs.served,
+    *schedules.served,
+    *agents.served,
+    *tokens.served,
+    *tenants.served,
+    *audit.served,
+    *notifications.served,
+    *session.served,
+    *sockets.served,
+    *triggers.served,
+    *executions.served,
+    *webhooks.served,
+    *queues.served,
+    *workers.served,
+    *rounds.served,
+    *files.served,
+    *tallies.served,
+    *recent.served,
+    *doctor.served,
 ]

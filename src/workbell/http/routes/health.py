@@ -6,10 +6,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from workbell.http.answers import JsonResponse
-from workbell.http.problems import of_error
+from workbell.http.framework.answers import JsonResponse
+from workbell.http.framework.problems import of_error
 from workbell.http.routes.metrics import metrics
 from workbell.http.service import service_of
+from workbell.wire.openapi import openapi
 
 
 async def healthz(_request: Request) -> Response:
@@ -26,8 +27,7 @@ async def readyz(request: Request) -> Response:
 
 
 async def openapi_page(request: Request) -> Response:
-    describe = request.app.openapi
-    return await service_of(request).pages.answer(request, "openapi", lambda: JsonResponse(describe()))
+    return await service_of(request).pages.answer(request, "openapi", lambda: JsonResponse(openapi()))
 
 
 PLAIN_ROUTES: list[BaseRoute] = [

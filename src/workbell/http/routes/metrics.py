@@ -7,20 +7,17 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from workbell.http.exposition import CONTENT_TYPE
-from workbell.http.metrics import MetricsScope
-from workbell.http.routing import RouteGuard
+from workbell.http.features.exposition import CONTENT_TYPE
+from workbell.http.features.metrics import MetricsScope
 from workbell.http.service import service_of
 from workbell.model.access import EVERY_TENANT, Scope
-
-GUARD = RouteGuard("metrics.get", Scope.READ)
 
 
 async def metrics(request: Request) -> Response:
     service = service_of(request)
     asked, tenant, shared = request.query_params, None, True
     if not service.settings.http_metrics_open:
-        call = await service.admit(request, GUARD)
+        call = await service.admit(request, Scope.READ)
         if call.access.tenant != EVERY_TENANT or "tenant" in asked:
             tenant = call.tenant
         shared = call.is_operator

@@ -1,69 +1,50 @@
-"""Routes of notifications: read one's own, and send some."""
+"""Handlers of notifications: read one's own, and send some."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import Body, Query
-from starlette.requests import Request
-from starlette.responses import Response
-
 from workbell.errors import Forbidden, InvalidOption
-from workbell.http.answers import JsonResponse
-from workbell.http.bounded_pages import PageSource, by_id, read_page
-from workbell.http.call import ApiCall, call_of
-from workbell.http.routing import Routes
-from workbell.http.schemas.base import Limit, ListPage
-from workbell.http.schemas.notifications import NewNotification, NotificationShown, ReadAnswer, ReadBody
-from workbell.model.access import Scope
-from workbell.model.notification import Notification
+from workbell.http.framework.bounded_pages import PageSource, by_id, read_page
+from workbell.http.framework.call import ApiCall
+from workbell.http.framework.operations import Served
 from workbell.model.users import UserId
+from workbell.wire import notifications
+from workbell.wire.notifications import NewNotification, NotificationShown, NotificationsQuery, ReadAnswer, ReadBody
+from workbell.wire.operation import ListPage
 
-routes = Routes("notifications")
+served = Served()
 
 
-@routes.add("GET", "/notifications", needs=None, answers=ListPage[NotificationShown])
-async def list(  # noqa: A001
-    request: Request,
-    unread: Annotated[bool, Query(description="Only those that were not read yet.")] = False,
-    before: Annotated[str | None, Query(description="The cursor: `next` of the page before.", max_length=100)] = None,
-    limit: Limit = 100,
-) -> Response:
-    """List your notifications, newest first: those of the token's user."""
-    call = call_of(request)
-    person, notifications = _person(call), call.client.notifications
+@served(notifications.list_)
+async def list_(call: ApiCall, query: NotificationsQuery) -> ListPage[NotificationShown]:
+    person, verbs = _person(call), call.client.notifications
     source = PageSource(
-        lambda cursor, number: notifications.list(person, unread=unread, before=cursor, limit=number),
+        lambda cursor, number: verbs.list(person, unread=query.unread, before=cursor, limit=number),
         by_id,
-        Notification.as_dict,
+        NotificationShown.of,
     )
-    page = await call.client.runtime.hop(read_page, source, before, limit)
-    return JsonResponse(page.answer(by_id))
+    page = await call.client.runtime.hop(read_page, source, query.before, query.limit)
+    return page.answer(by_id)
 
 
-@routes.add("POST", "/notifications/read", needs=None, answers=ReadAnswer)
-async def mark_read(request: Request, asked: Annotated[ReadBody, Body()]) -> Response:
-    """Mark notifications as read: some by their ids, or all."""
-    call = call_of(request)
-    if (asked.ids is None) is not asked.all:
+@served(notifications.mark_read)
+async def mark_read(call: ApiCall, body: ReadBody) -> ReadAnswer:
+    if (body.ids is None) is not body.all:
         raise InvalidOption("ids: give the ids of those that were read, or `all`: true; not both.")
-    return JsonResponse({"read": await call.client.notifications.amark_read(_person(call), asked.ids)})
+    return ReadAnswer(read=await call.client.notifications.amark_read(_person(call), body.ids))
 
 
-@routes.add("POST", "/notifications", needs=Scope.OPERATE, answers=NotificationShown, status=201, creates=True)
-async def tell(request: Request, asked: Annotated[NewNotification, Body()]) -> Response:
-    """Send a notification to one person, or to everybody of the tenant."""
-    call = call_of(request)
-    if asked.user_id is not None and asked.everybody:
+@served(notifications.tell)
+async def tell(call: ApiCall, body: NewNotification) -> NotificationShown:
+    if body.user_id is not None and body.everybody:
         raise InvalidOption("user_id: one person, or `everybody`; not both.")
-    if asked.user_id is not None:
-        notification = await call.client.anotify(asked.user_id, asked.data)
-    elif asked.everybody:
-        notification = await call.client.abroadcast(asked.data)
+    if body.user_id is not None:
+        notification = await call.client.anotify(body.user_id, body.data)
+    elif body.everybody:
+        notification = await call.client.abroadcast(body.data)
     else:
         raise InvalidOption("user_id: say whom; for all of the tenant, `everybody`: true.")
     call.subject = notification.id
-    return JsonResponse(notification.as_dict(), 201)
+    return NotificationShown.of(notification)
 
 
 def _person(call: ApiCall) -> UserId:

@@ -1,45 +1,41 @@
-"""Queues: what waits in each, and pausing one; and all that is paused."""
+"""Handlers of queues: list, pause and resume them; and of all that is paused."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from workbell.http.framework.bounded_pages import by_name, page_of
+from workbell.http.framework.call import ApiCall
+from workbell.http.framework.operations import Served
+from workbell.model.pause import Pause
+from workbell.model.queue_scale import Scale
+from workbell.model.queue_state import QueueState
+from workbell.wire import queues
+from workbell.wire.operation import Items, ListPage
+from workbell.wire.pauses import Resumed
+from workbell.wire.queues import QueueBody, QueuesQuery, ScaleQuery
 
-from fastapi import Body
-from starlette.requests import Request
-from starlette.responses import Response
-
-from workbell.http.answers import JsonResponse
-from workbell.http.call import call_of
-from workbell.http.queue_list import queues_of
-from workbell.http.routing import Routes
-from workbell.http.schemas.jobs import PauseList, PauseShown, Resumed
-from workbell.http.schemas.queues import QueueBody, Queues
-from workbell.model.access import Scope
-
-routes = Routes("queues")
+served = Served()
 
 
-@routes.add("GET", "/queues", needs=Scope.READ, answers=Queues)
-async def list(request: Request) -> Response:  # noqa: A001
-    """List the queues: what waits and runs in each, for how long, and what is paused."""
-    client = call_of(request).client
-    return JsonResponse({"items": await client.runtime.hop(queues_of, client)})
+@served(queues.list_)
+async def list_(call: ApiCall, query: QueuesQuery) -> ListPage[QueueState]:
+    return page_of(await call.client.queues.alist(), by_name, query.after, query.limit)
 
 
-@routes.add("POST", "/queues/{name}/pause", needs=Scope.OPERATE, answers=PauseShown)
-async def pause(request: Request, name: str, asked: Annotated[QueueBody | None, Body()] = None) -> Response:
-    """Start no more runs of a queue, or of one job in it, until it is resumed; what is running goes on."""
-    return JsonResponse(await call_of(request).client.apause(queue=name, job=None if asked is None else asked.job))
+@served(queues.scale)
+async def scale(call: ApiCall, query: ScaleQuery) -> Scale:
+    return await call.client.queues.ascale(query.queue)
 
 
-@routes.add("POST", "/queues/{name}/resume", needs=Scope.OPERATE, answers=Resumed)
-async def resume(request: Request, name: str, asked: Annotated[QueueBody | None, Body()] = None) -> Response:
-    """End the pause of a queue and those of single jobs in it, or that of one job."""
-    job = None if asked is None else asked.job
-    return JsonResponse({"ended": await call_of(request).client.aresume(queue=name, job=job)})
+@served(queues.pause)
+async def pause(call: ApiCall, name: str, body: QueueBody) -> Pause:
+    return await call.client.apause(queue=name, job=body.job)
 
 
-@routes.add("GET", "/pauses", needs=Scope.READ, answers=PauseList)
-async def pauses(request: Request) -> Response:
-    """List what is paused, and since when."""
-    return JsonResponse({"items": await call_of(request).client.apauses()})
+@served(queues.resume)
+async def resume(call: ApiCall, name: str, body: QueueBody) -> Resumed:
+    return Resumed(ended=await call.client.aresume(queue=name, job=body.job))
+
+
+@served(queues.pauses)
+async def pauses(call: ApiCall) -> Items[Pause]:
+    return Items(items=[*await call.client.apauses()])

@@ -1,163 +1,123 @@
-"""Routes of runs: enqueue, list, show, watch, cancel and retry."""
+"""Handlers of runs: enqueue, list, show, watch, cancel and retry."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Annotated, Any
 
-from fastapi import Body, Query
-from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.errors import InvalidOption, WaitTimeout
-from workbell.http.answers import JsonResponse
-from workbell.http.bounded_pages import WITH_TEXT, PageSource, read_page
-from workbell.http.call import ApiCall, call_of, departure
-from workbell.http.enqueueing import Order
-from workbell.http.found_runs import found_runs
-from workbell.http.idempotency import ANSWER_TTL, answer_once, fingerprint_of, key_at, key_of
-from workbell.http.open_limits import STREAMS, WAITS
-from workbell.http.routing import IDEMPOTENCY_KEY, Routes
-from workbell.http.run_filter import RunFilter, run_filter
-from workbell.http.run_stream import StreamOfRun, events_of
-from workbell.http.schemas.base import Limit, ListPage
-from workbell.http.schemas.runs import (
-    Attempts,
-    CancelBody,
-    FoundRun,
-    LogLineShown,
-    MadeRun,
-    MadeRuns,
-    NewRuns,
-    RetryBody,
-    RunBody,
-    RunShown,
-    WhyShown,
-)
-from workbell.http.worker_facts import alias_of, without_ids
+from workbell.http.features.enqueueing import ChosenId, Order
+from workbell.http.features.found_runs import found_runs
+from workbell.http.features.run_filter import filter_options
+from workbell.http.features.run_stream import StreamOfRun, events_of
+from workbell.http.features.worker_facts import without_ids
+from workbell.http.framework.answers import JsonResponse
+from workbell.http.framework.bounded_pages import WITH_TEXT, PageSource, by_number, page_of, read_page
+from workbell.http.framework.call import ApiCall, departure
+from workbell.http.framework.operations import Served
+from workbell.http.policies.idempotency import answer_once, fingerprint_of, key_at, key_of
+from workbell.http.policies.open_limits import STREAMS, WAITS
 from workbell.model.access import Scope
 from workbell.model.clock import EPOCH
-from workbell.model.keys import KeyScope
 from workbell.model.log_line import LogLine
 from workbell.model.request import ABOUT_KEYS
-from workbell.model.retry import Retry
 from workbell.model.run import Attempt, IdempotencyKey, Run
-from workbell.model.state import CANCELED
-
-routes = Routes("runs")
-
-LONGEST_WAIT = 60.0
-OURS = "http:"  # prefix of run keys that come from an Idempotency-Key header
-FULL = {
-    "name": "full",
-    "in": "query",
-    "required": False,
-    "description": "Answer with the whole run, as GET /runs/{run_id} does.",
-    "schema": {"type": "boolean", "default": False},
-}
-
-
-@routes.add(
-    "POST", "/runs", needs=Scope.ENQUEUE, answers=MadeRun, status=201, body=RunBody, parameters=[IDEMPOTENCY_KEY, FULL]
+from workbell.model.worker import alias_of
+from workbell.wire import runs
+from workbell.wire.operation import Items, ListPage
+from workbell.wire.runs import (
+    AttemptShown,
+    AttemptsQuery,
+    CancelBody,
+    EnqueueQuery,
+    FoundRun,
+    LogsQuery,
+    MadeRun,
+    NewRuns,
+    RunBody,
+    RunQuery,
+    RunShown,
+    RunsQuery,
+    WhyShown,
 )
-async def enqueue(request: Request) -> Response:
-    """Enqueue a run: have a job run by a worker.
 
-    The `Idempotency-Key` becomes the run's key for 24 hours, in the transaction that makes the run. If the run has
-    a key of its own, the answer is remembered instead.
-    """
-    call = call_of(request)
-    asked = RunBody.model_validate_json(await request.body())
-    return await _make(call, [asked], lambda runs: _made(call, runs[0]))
+served = Served()
+
+Answer = Callable[[Sequence[Run]], MadeRun | Items[MadeRun]]
 
 
-@routes.add(
-    "POST",
-    "/runs/batch",
-    needs=Scope.ENQUEUE,
-    answers=MadeRuns,
-    status=201,
-    body=NewRuns,
-    parameters=[IDEMPOTENCY_KEY, FULL],
-)
-async def enqueue_batch(request: Request) -> Response:
-    """Enqueue up to 1,000 runs in one transaction: all of them or none."""
-    call = call_of(request)
-    asked = NewRuns.model_validate_json(await request.body())
-    return await _make(call, asked.runs, lambda runs: {"items": [_made(call, run) for run in runs]})
+@served(runs.enqueue)
+async def enqueue(call: ApiCall, query: EnqueueQuery, body: RunBody) -> Response:
+    show = _whole if query.full and call.access.may(Scope.READ) else _made
+    return await _make(call, [body], lambda made: show(made[0]))
 
 
-async def _make(call: ApiCall, asked: Sequence[RunBody], answer: Callable[[Sequence[Run]], Any]) -> Response:
+@served(runs.enqueue_batch)
+async def enqueue_batch(call: ApiCall, query: EnqueueQuery, body: NewRuns) -> Response:
+    show = _whole if query.full and call.access.may(Scope.READ) else _made
+    return await _make(call, body.runs, lambda made: Items(items=[show(run) for run in made]))
+
+
+async def _make(call: ApiCall, asked: Sequence[RunBody], answer: Answer) -> Response:
     """Make runs. The idempotency key is written with them; if they have keys of their own, the answer is stored."""
-    key = key_of(call.request)
-
-    async def make(_request: Request) -> Response:
-        once = None if key is None else IdempotencyKey(key, fingerprint_of(await call.request.body()))
-        orders = [_order(one, once, index) for index, one in enumerate(asked)]
-        runs = await call.service.enqueueing.put(call.client, orders)
-        return JsonResponse(answer(runs), 201)
-
-    if key is not None and any(one.key is not None for one in asked):
-        return await answer_once(call, make)
-    return await make(call.request)
-
-
-def _made(call: ApiCall, run: Run) -> Mapping[str, Any]:
-    """A new run as it is answered: id and status; the whole run costs more, and needs the scope `read`."""
-    request = call.request
-    full = request.query_params.get("full", "false") if request.scope["query_string"] else "false"
-    if full not in ("true", "false"):
-        raise InvalidOption(f"full: {full[:40]!r} is neither true nor false.")
-    return run.as_dict() if full == "true" and call.access.may(Scope.READ) else {"id": run.id, "status": run.status}
+    key, chosen = key_of(call.request), _chosen_ids(asked)
+    name = key or next(iter(chosen), None)
+    if name is None:
+        return await _write(call, [Order(one.job, one.input, one.options()) for one in asked], answer)
+    fingerprint = fingerprint_of(await call.content())
+    once = None if key is None else IdempotencyKey(key, fingerprint)
+    orders = [_order(one, fingerprint, once, index) for index, one in enumerate(asked)]
+    if any(one.key is not None for one in asked):
+        return await answer_once(call, lambda _request: _write(call, orders, answer), name)
+    return await _write(call, orders, answer)
 
 
-def _order(asked: RunBody, once: IdempotencyKey | None, index: int) -> Order:
-    """Options of `bell.enqueue` from a request body; null counts as left out."""
-    options: dict[str, Any] = {
-        name: value
-        for name in asked.model_fields_set
-        if name not in ("job", "input") and (value := getattr(asked, name)) is not None
-    }
-    if "retry" in options:
-        options["retry"] = _retry(options["retry"])
+async def _write(call: ApiCall, orders: Sequence[Order], answer: Answer) -> Response:
+    made = await call.service.enqueueing.put(call.client, orders)
+    return JsonResponse(answer(made), 201)
+
+
+def _chosen_ids(asked: Sequence[RunBody]) -> list[str]:
+    """The ids that a request chooses for its runs; raises InvalidOption if it gives one of them twice."""
+    chosen = [one.id for one in asked if one.id is not None]
+    if len(set(chosen)) < len(chosen):
+        twice = next(run_id for run_id in chosen if chosen.count(run_id) > 1)
+        raise InvalidOption(f"id: {twice} is given to two runs of this request; make an id for each.")
+    return chosen
+
+
+def _made(run: Run) -> MadeRun:
+    return MadeRun(id=run.id, status=run.status)
+
+
+def _whole(run: Run) -> MadeRun:
+    return RunShown.of(run)
+
+
+def _order(asked: RunBody, fingerprint: str, once: IdempotencyKey | None, index: int) -> Order:
+    options = asked.options()
+    chosen = None if asked.id is None else ChosenId(asked.id, fingerprint)
+    order = Order(asked.job, asked.input, options, chosen=chosen)
     if once is None or not options.keys().isdisjoint(("key", *ABOUT_KEYS)):
-        return Order(asked.job, asked.input, options)
-    key = f"{OURS}{key_at(once.key, index)}"
-    options |= {"key": key, "key_for": ANSWER_TTL, "key_scope": KeyScope.TENANT}
-    return Order(asked.job, asked.input, options, once)
+        return order
+    return order.under(key_at(once.key, index), once)
 
 
-def _retry(asked: RetryBody) -> Retry:
-    return Retry(**asked.model_dump())
+@served(runs.list_)
+async def list_(call: ApiCall, query: RunsQuery) -> ListPage[FoundRun]:
+    found = await call.client.apage_of_runs(**filter_options(call, query), before=query.before, limit=query.limit)
+    items = await call.client.runtime.hop(found_runs, call.client, found.runs)
+    return ListPage(items=items, next=found.next)
 
 
-@routes.add("GET", "/runs", needs=Scope.READ, answers=ListPage[FoundRun])
-async def list(  # noqa: A001
-    request: Request,
-    wanted: Annotated[RunFilter, Query()],
-    before: Annotated[str | None, Query(description="The cursor: `next` of the page before.", max_length=100)] = None,
-    limit: Limit = 100,
-) -> Response:
-    """List runs by filter, newest first."""
-    call = call_of(request)
-    page = await call.client.apage_of_runs(**run_filter(request, wanted), before=before, limit=limit)
-    items = await call.client.runtime.hop(found_runs, call.client, page.runs)
-    return JsonResponse({"items": items, "next": page.next})
-
-
-@routes.add("GET", "/runs/{run_id}", needs=Scope.READ, answers=FoundRun)
-async def get(
-    request: Request,
-    run_id: str,
-    wait: Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the run to end.")] = 0,
-) -> Response:
-    """Show a run, or wait for up to a minute until it has ended."""
-    call = call_of(request)
+@served(runs.get)
+async def get(call: ApiCall, run_id: str, query: RunQuery) -> FoundRun:
     run = await call.client.aget(run_id)
-    if wait and not run.status.final:
-        run = await _wait(call, run, wait)
-    return JsonResponse((await call.client.runtime.hop(found_runs, call.client, [run]))[0])
+    if query.wait and not run.status.final:
+        run = await _wait(call, run, query.wait)
+    return (await call.client.runtime.hop(found_runs, call.client, [run]))[0]
 
 
 async def _wait(call: ApiCall, run: Run, wait: float) -> Run:
@@ -176,34 +136,23 @@ async def _wait(call: ApiCall, run: Run, wait: float) -> Run:
     return run
 
 
-@routes.add("GET", "/runs/{run_id}/attempts", needs=Scope.READ, answers=Attempts)
-async def attempts(request: Request, run_id: str) -> Response:
-    """List every attempt of a run, oldest first."""
-    call = call_of(request)
+@served(runs.attempts)
+async def attempts(call: ApiCall, run_id: str, query: AttemptsQuery) -> ListPage[AttemptShown]:
     found = await call.client.aattempts(run_id)
-    return JsonResponse({"items": [attempt_shown(call, one) for one in found]})
+    return page_of(found, by_number, query.after, query.limit, lambda one: attempt_shown(call, one))
 
 
-def attempt_shown(call: ApiCall, one: Attempt) -> Mapping[str, Any]:
-    names = ("run", "number", "status", "started_at", "finished_at", "worker", "error", "error_type", "result")
-    shown = {name: getattr(one, name) for name in names}
-    return shown if one.worker is None or call.is_operator else shown | {"worker": alias_of(one.worker)}
+def attempt_shown(call: ApiCall, one: Attempt) -> AttemptShown:
+    return AttemptShown.of(one, one.worker if one.worker is None or call.is_operator else alias_of(one.worker))
 
 
-@routes.add("GET", "/runs/{run_id}/logs", needs=Scope.READ, answers=ListPage[LogLineShown])
-async def logs(
-    request: Request,
-    run_id: str,
-    after: Annotated[str | None, Query(pattern=r"^\d{1,9}:\d{1,9}$", description="`attempt:line`, the cursor.")] = None,
-    limit: Limit = 100,
-) -> Response:
-    """Read what a run's handler logged, oldest first."""
-    call = call_of(request)
+@served(runs.logs)
+async def logs(call: ApiCall, run_id: str, query: LogsQuery) -> ListPage[LogLine]:
     source = PageSource(
         lambda line, number: call.client.logs(run_id, after=line, limit=number), lambda line: line, largest=WITH_TEXT
     )
-    page = await call.client.runtime.hop(read_page, source, _cursor(run_id, after), limit)
-    return JsonResponse(page.answer(lambda line: f"{line.attempt}:{line.line}"))
+    page = await call.client.runtime.hop(read_page, source, _cursor(run_id, query.after), query.limit)
+    return page.answer(lambda line: f"{line.attempt}:{line.line}")
 
 
 def _cursor(run_id: str, cursor: str | None) -> LogLine | None:
@@ -213,40 +162,27 @@ def _cursor(run_id: str, cursor: str | None) -> LogLine | None:
     return LogLine(run_id, int(attempt), int(line), EPOCH, "", "")
 
 
-@routes.add("GET", "/runs/{run_id}/why", needs=Scope.READ, answers=WhyShown)
-async def why(request: Request, run_id: str) -> Response:
-    """Say why a run is not running, or how it ended."""
-    call = call_of(request)
+@served(runs.why)
+async def why(call: ApiCall, run_id: str) -> WhyShown:
     run = await call.client.aget(run_id)
     reason = await call.client.awhy(run_id)
     if not call.is_operator:
         workers = await call.client.runtime.hop(call.client.store.workers.list)
         reason = without_ids(reason, [*filter(None, [run.worker]), *(worker.id for worker in workers)])
-    return JsonResponse({"run": run.id, "status": run.status, "why": reason})
+    return WhyShown(run=run.id, status=run.status, why=reason)
 
 
-@routes.add("POST", "/runs/{run_id}/cancel", needs=Scope.OPERATE, answers=RunShown)
-async def cancel(request: Request, run_id: str, asked: Annotated[CancelBody | None, Body()] = None) -> Response:
-    """End a run: at once if it has not started, else its handler is asked to stop."""
-    reason = CANCELED if asked is None else asked.reason
-    return JsonResponse((await call_of(request).client.acancel(run_id, reason)).as_dict())
+@served(runs.cancel)
+async def cancel(call: ApiCall, run_id: str, body: CancelBody) -> RunShown:
+    return RunShown.of(await call.client.acancel(run_id, body.reason))
 
 
-@routes.add("POST", "/runs/{run_id}/retry", needs=Scope.OPERATE, answers=RunShown, status=201, creates=True)
-async def retry(request: Request, run_id: str) -> Response:
-    """Run a finished run's job again with the same input: a new run, linked by `retry_of`."""
-    return JsonResponse((await call_of(request).client.aretry(run_id)).as_dict(), 201)
+@served(runs.retry)
+async def retry(call: ApiCall, run_id: str) -> RunShown:
+    return RunShown.of(await call.client.aretry(run_id))
 
 
-@routes.add(
-    "GET",
-    "/runs/{run_id}/stream",
-    needs=Scope.READ,
-    more={200: {"description": "Server-sent events.", "content": {"text/event-stream": {"schema": {}}}}},
-)
-async def stream(request: Request, run_id: str) -> Response:
-    """Watch a run with curl: server-sent events `run` and `log`, until it has ended."""
-    call = call_of(request)
+@served(runs.stream)
+async def stream(call: ApiCall, run_id: str) -> Response:
     run = await call.client.aget(run_id)
-    lines: AsyncIterator[bytes] = events_of(call, run)
-    return StreamOfRun(lines, call.service.opened.streams.one_more(STREAMS, call.who))
+    return StreamOfRun(events_of(call, run), call.service.opened.streams.one_more(STREAMS, call.who))

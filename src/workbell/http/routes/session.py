@@ -1,18 +1,17 @@
-"""The session of a browser: it begins with a sign-in URL (`pages/login.py`), and ends here."""
+"""Handler that ends the session of a browser; it begins in `pages/login.py`."""
 
 from __future__ import annotations
 
-from starlette.requests import Request
 from starlette.responses import Response
 
-from workbell.http.call import call_of
+from workbell.http.framework.call import ApiCall
+from workbell.http.framework.operations import Served
 from workbell.http.pages.login import log_out
-from workbell.http.routing import Routes
+from workbell.wire import session
 
-routes = Routes("session")
+served = Served()
 
 
-@routes.add("DELETE", "/session", needs=None, status=204)
-async def end(request: Request) -> Response:
-    """Sign out: end the session of this browser."""
-    return await log_out(call_of(request).service, request)
+@served(session.end)
+async def end(call: ApiCall) -> Response:
+    return await log_out(call.service, call.request)

@@ -1,46 +1,37 @@
-"""Tokens: make, see and revoke them; and what the caller's own one allows."""
+"""Handlers of tokens: make, see and revoke them; and what the caller's own one allows."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-from fastapi import Query
-from starlette.requests import Request
 from starlette.responses import Response
 
-from workbell.access.describe import describe_token
 from workbell.errors import Forbidden, TokenNotFound
-from workbell.http.answers import JsonResponse
-from workbell.http.call import ApiCall, call_of
-from workbell.http.idempotency import MadeOnce, answer_secret
-from workbell.http.routing import IDEMPOTENCY_KEY, Routes
-from workbell.http.schemas.base import Limit, ListPage
-from workbell.http.schemas.tokens import MadeToken, SelfShown, TokenBody, TokenShown
+from workbell.http.framework.bounded_pages import by_id, page_of
+from workbell.http.framework.call import ApiCall
+from workbell.http.framework.operations import Served
+from workbell.http.policies.idempotency import MadeOnce, answer_secret
 from workbell.model.access import EVERY_TENANT, ROUNDS, Scope, Token
+from workbell.wire import tokens
+from workbell.wire.operation import ListPage
+from workbell.wire.tokens import MadeToken, SelfShown, TokenBody, TokenShown, TokensQuery
 
-routes = Routes("tokens")
+served = Served()
 
 
-@routes.add("POST", "/tokens", needs=Scope.ADMIN, answers=MadeToken, status=201, parameters=[IDEMPOTENCY_KEY])
-async def create(request: Request, asked: TokenBody) -> Response:
-    """Create a token; its text is shown this once.
-
-    With an `Idempotency-Key` nothing is made twice; but the text, which is not stored, is in the first answer only.
-    """
-    call = call_of(request)
-    _check(call, asked)
+@served(tokens.create)
+async def create(call: ApiCall, body: TokenBody) -> Response:
+    _check(call, body)
 
     async def make() -> MadeOnce:
         token, text = await call.client.tokens.acreate(
-            asked.name,
-            scopes=asked.scopes,
-            tenant=EVERY_TENANT if asked.every_tenant else None,
-            user_id=asked.user_id,
-            expires=asked.expires,
+            body.name,
+            scopes=body.scopes,
+            tenant=EVERY_TENANT if body.every_tenant else None,
+            user_id=body.user_id,
+            expires=body.expires,
             created_by=str(call.access.who),
         )
         call.subject = token.id
-        return MadeOnce(_shown(call, token), {"token": text})
+        return MadeOnce(MadeToken.of(token, call.client.store.clock.now(), token=None), {"token": text})
 
     return await answer_secret(call, make)  # not `creates=True`: what is stored with the key must not hold the text
 
@@ -62,58 +53,39 @@ def _check(call: ApiCall, asked: TokenBody) -> None:
             raise Forbidden(f"{access.actor} does not have the scope {scope!s}, and cannot grant it{hint}.")
 
 
-@routes.add("GET", "/tokens", needs=Scope.ADMIN, answers=ListPage[TokenShown])
-async def list(  # noqa: A001
-    request: Request,
-    also_ended: Annotated[bool, Query(alias="all", description="Also those that are revoked or over.")] = False,
-    after: Annotated[str, Query(description="The cursor: `next` of the page before.", max_length=100)] = "",
-    limit: Limit = 100,
-) -> Response:
-    """List tokens, oldest first: the tenant's own, and for a token of all tenants also those for all."""
-    call = call_of(request)
+@served(tokens.list_)
+async def list_(call: ApiCall, query: TokensQuery) -> ListPage[TokenShown]:
     known = [*await call.client.tokens.alist()]
     if call.access.tenant == EVERY_TENANT:
         known += await call.client.tokens.alist(tenant=EVERY_TENANT)
     now = call.client.store.clock.now()
-    found = sorted(
-        (token for token in known if token.id > after and (also_ended or token.is_valid(now))),
-        key=lambda token: token.id,
-    )
-    following = found[limit - 1].id if len(found) > limit else None
-    return JsonResponse({"items": [describe_token(token, now) for token in found[:limit]], "next": following})
+    found = [token for token in known if query.also_ended or token.is_valid(now)]
+    return page_of(found, by_id, query.after, query.limit, lambda token: TokenShown.of(token, now))
 
 
-@routes.add("GET", "/tokens/self", needs=None, answers=SelfShown)
-async def me(request: Request) -> Response:
-    """Say who the caller is, and what it may do."""
-    call = call_of(request)
+@served(tokens.me)
+async def me(call: ApiCall) -> SelfShown:
     access = call.access
     token = None if access.token is None else await call.client.tokens.aget(access.token, tenant=access.tenant)
-    return JsonResponse(
-        {
-            "actor": access.actor,
-            "tenant": access.tenant,
-            "may": [scope for scope in Scope if access.may(scope)],
-            "user_id": access.user_id,
-            "agent": access.agent,
-            "token": None if token is None else _shown(call, token),
-        }
+    return SelfShown(
+        actor=access.actor,
+        tenant=access.tenant,
+        may=[scope for scope in Scope if access.may(scope)],
+        user_id=access.user_id,
+        agent=access.agent,
+        token=None if token is None else _shown(call, token),
     )
 
 
-@routes.add("GET", "/tokens/{token_id}", needs=Scope.ADMIN, answers=TokenShown)
-async def get(request: Request, token_id: str) -> Response:
-    """Show a token."""
-    call = call_of(request)
-    return JsonResponse(_shown(call, await _find(call, token_id)))
+@served(tokens.get)
+async def get(call: ApiCall, token_id: str) -> TokenShown:
+    return _shown(call, await _find(call, token_id))
 
 
-@routes.add("DELETE", "/tokens/{token_id}", needs=Scope.ADMIN, answers=TokenShown)
-async def revoke(request: Request, token_id: str) -> Response:
-    """Revoke a token: here at once, in other servers within a second."""
-    call = call_of(request)
+@served(tokens.revoke)
+async def revoke(call: ApiCall, token_id: str) -> TokenShown:
     found = await _find(call, token_id)
-    return JsonResponse(_shown(call, await call.client.tokens.arevoke(found.id, tenant=found.tenant)))
+    return _shown(call, await call.client.tokens.arevoke(found.id, tenant=found.tenant))
 
 
 async def _find(call: ApiCall, token_id: str) -> Token:
@@ -126,5 +98,5 @@ async def _find(call: ApiCall, token_id: str) -> Token:
         return await call.client.tokens.aget(token_id, tenant=EVERY_TENANT)
 
 
-def _shown(call: ApiCall, token: Token) -> dict[str, Any]:
-    return describe_token(token, call.client.store.clock.now())
+def _shown(call: ApiCall, token: Token) -> TokenShown:
+    return TokenShown.of(token, call.client.store.clock.now())

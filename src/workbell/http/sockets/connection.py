@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from workbell.client.local import LocalClient
 from workbell.errors import Forbidden, InvalidOption, TooMany, WorkbellError
-from workbell.http.open_limits import HeldBy
+from workbell.http.framework.problems import log_failure, public_words
+from workbell.http.policies.open_limits import HeldBy
 from workbell.http.sockets import frames
 from workbell.http.sockets.feed import UNREAD, Feed, PassedOn
 from workbell.http.sockets.frames import ClientMessage, Ping, Read, Subscribe, Topic, Unsubscribe
@@ -123,7 +124,8 @@ class SocketConnection:
                 name = message.id if isinstance(message, Subscribe | Unsubscribe) else None
                 await self._on(message)
             except WorkbellError as error:
-                self.send(frames.refused(type(error).__name__, str(error), name))
+                log_failure(error)
+                self.send(frames.refused(type(error).__name__, public_words(error), name))
 
     async def _on(self, message: ClientMessage) -> None:
         match message:

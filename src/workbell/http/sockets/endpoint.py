@@ -14,9 +14,9 @@ from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope, Send
 
 from workbell.errors import Forbidden, TooMany, WorkbellError
-from workbell.http.access_watch import ask_hook, hook_end
-from workbell.http.origins import host_is_allowed, origin_is_allowed
-from workbell.http.problems import of_error, on_http
+from workbell.http.framework.problems import log_failure, of_error, on_http
+from workbell.http.policies.access_watch import ask_hook, hook_end
+from workbell.http.policies.origins import host_is_allowed, origin_is_allowed
 from workbell.http.service import Service, service_of
 from workbell.http.sockets.tickets import use_ticket
 from workbell.http.sockets.wire import Gone, Wire
@@ -40,6 +40,7 @@ class Sockets:
         try:
             access, tenant = await admit(service, wire.request)
         except WorkbellError as error:
+            log_failure(error)
             await wire.refuse(of_error(error))
             return
         except HTTPException as error:  # of the application's hook

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 
-from workbell.http.open_limits import HeldBy
-from workbell.http.rate_limits import CallerRates, Rate
+from workbell.http.policies.open_limits import HeldBy
+from workbell.http.policies.rate_limits import CallerRates, Rate
 
 OF_CALLER = Rate(20, 200)  # messages, over all its sockets
 OF_TENANT = Rate(400, 2000)

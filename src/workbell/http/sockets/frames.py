@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import msgspec
 
 from workbell.errors import InvalidOption
+from workbell.model.run_filter import RunWords
 
 FRAME_LIMIT = 64 * 1024  # bytes of what a client may send at once
 CHUNK = 256 * 1024  # characters, above which changes are split into several frames
 
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 SubscriptionId = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 
 
@@ -27,27 +27,18 @@ class Topic(StrEnum):
     NOTIFICATIONS = "notifications"
 
 
-class Subscribe(
-    msgspec.Struct, frozen=True, tag_field="type", tag="subscribe", forbid_unknown_fields=True, kw_only=True
-):
-    """Subscribe to a topic, under an id that the client chooses. The other fields are the filter, as in GET /runs."""
+class Subscribe(RunWords, frozen=True, tag_field="type", tag="subscribe", forbid_unknown_fields=True, kw_only=True):
+    """Subscribe to a topic, under an id that the client chooses. The other fields are the filter, as in GET /runs.
+
+    The verb reads the statuses and the times, so that a refusal names the subscription.
+    """
 
     id: SubscriptionId
     topic: Topic
     run: str | None = None  # for the topic `run`: which
-    status: str | list[str] | None = None
-    job: Name | None = None
-    queue: Name | None = None
-    tag: Name | None = None
-    schedule: Name | None = None
-    user_id: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] | Name | None = None
-    target: Name | None = None
-    event: Name | None = None
-    retry_of: Name | None = None
-    retried: bool | None = None
+    status: str | list[str] | None = None  # type: ignore[assignment]
     since: datetime | None = None
     until: datetime | None = None
-    input: dict[str, str | int | float | bool | None] | None = None
     pattern: Annotated[str, msgspec.Meta(min_length=1, max_length=256)] | None = None  # for the topic `events`
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from workbell.client.local import LocalClient
 from workbell.errors import TooMany
-from workbell.http.open_limits import HeldBy, socket_limit
+from workbell.http.policies.open_limits import HeldBy, socket_limit
 from workbell.http.sockets import frames
 from workbell.http.sockets.connection import SocketConnection
 from workbell.http.sockets.feed import body_of

@@ -14,8 +14,8 @@ import msgspec
 from workbell.access.secret_text import NewToken
 from workbell.client.local import LocalClient
 from workbell.errors import TooMany
-from workbell.http.open_limits import HeldBy
-from workbell.http.rate_limits import CallerRates, Rate
+from workbell.http.policies.open_limits import HeldBy
+from workbell.http.policies.rate_limits import CallerRates, Rate
 from workbell.model.access import Access, TokenKind, access_of
 
 GOOD_FOR = 30.0  # seconds

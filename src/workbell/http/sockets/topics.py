@@ -11,16 +11,20 @@ import msgspec
 
 from workbell.client.local import LocalClient
 from workbell.errors import InvalidOption, RunNotFound
-from workbell.http.bounded_pages import MOST_BYTES, BoundedPage, PageSource, by_id, read_page
-from workbell.http.found_runs import found_runs
-from workbell.http.job_list import jobs_of, reloads_of
-from workbell.http.schedule_list import shown
+from workbell.http.features.found_runs import found_runs
+from workbell.http.features.job_list import jobs_of, reloads_of
+from workbell.http.framework.bounded_pages import MOST_BYTES, BoundedPage, PageSource, by_id, read_page
 from workbell.http.sockets.frames import Subscribe, Topic, encode
 from workbell.http.sockets.snapshot import NOTHING, ViewSnapshot
 from workbell.job_files.job_folder import JobFolder
 from workbell.model.event import Event
 from workbell.model.log_line import LogLine
 from workbell.model.patterns import PatternIndex, check_pattern, is_literal
+from workbell.model.run_filter import WORDS
+from workbell.scheduling.words import in_words
+from workbell.wire.events import EventShown
+from workbell.wire.run_filter import options_of
+from workbell.wire.schedules import ScheduleShown
 
 _sorted = msgspec.json.Encoder(order="deterministic")
 
@@ -29,13 +33,8 @@ LINES = 1000  # of a run's log, the newest
 PAGE = 1000
 EVENTS = 100
 
-RUN_WORDS = (
-    *("status", "job", "queue", "tag", "schedule", "user_id", "target", "event", "since", "until", "input"),
-    *("retry_of", "retried"),
-)
-
 FILTERS = {
-    Topic.RUNS: frozenset(RUN_WORDS),
+    Topic.RUNS: frozenset(WORDS),
     Topic.RUN: frozenset({"run"}),
     Topic.JOBS: frozenset[str](),
     Topic.SCHEDULES: frozenset[str](),
@@ -58,7 +57,7 @@ Read = Callable[[ViewSource, Subscribe, ViewSnapshot], ViewSnapshot]
 
 def filter_of(asked: Subscribe) -> tuple[Any, ...]:
     """Filter of a subscription, the key of its view; a field that the topic does not have is refused."""
-    for word in ("run", "pattern", *RUN_WORDS):
+    for word in ("run", "pattern", *WORDS):
         if getattr(asked, word) is not None and word not in FILTERS[asked.topic]:
             known = ", ".join(sorted(FILTERS[asked.topic])) or "no filter"
             raise InvalidOption(f"{word}: the topic {asked.topic} does not know it; it knows {known}.")
@@ -66,21 +65,16 @@ def filter_of(asked: Subscribe) -> tuple[Any, ...]:
         raise InvalidOption("run: the topic run needs the id of a run.")
     if asked.topic is not Topic.RUNS:
         return (asked.run, asked.pattern)
-    words = wanted_of(asked)
+    words = options_of(asked)
     if not isinstance(asked.status, str | None):
         words["status"] = sorted(set(asked.status))
     # As text: in a tuple, 1 and true would be the same.
     return (_sorted.encode(words), asked.limit)
 
 
-def wanted_of(asked: Subscribe) -> dict[str, Any]:
-    """The filter in the words of `bell.runs`."""
-    return {word: value for word in RUN_WORDS if (value := getattr(asked, word)) is not None}
-
-
 def read_runs(source: ViewSource, asked: Subscribe, _before: ViewSnapshot) -> ViewSnapshot:
-    found = source.client.page_of_runs(limit=asked.limit, **wanted_of(asked))
-    return ViewSnapshot({run["id"]: encode(run) for run in found_runs(source.client, found.runs)}, None, found.next)
+    found = source.client.page_of_runs(limit=asked.limit, **options_of(asked))
+    return ViewSnapshot({run.id: encode(run) for run in found_runs(source.client, found.runs)}, None, found.next)
 
 
 def read_run(source: ViewSource, asked: Subscribe, before: ViewSnapshot) -> ViewSnapshot:
@@ -104,7 +98,7 @@ def read_run(source: ViewSource, asked: Subscribe, before: ViewSnapshot) -> View
 
 
 def read_jobs(source: ViewSource, _asked: Subscribe, _before: ViewSnapshot) -> ViewSnapshot:
-    return ViewSnapshot({job["name"]: encode(job) for job in jobs_of(*source)})
+    return ViewSnapshot({job.name: encode(job) for job in jobs_of(*source)})
 
 
 def read_schedules(source: ViewSource, _asked: Subscribe, _before: ViewSnapshot) -> ViewSnapshot:
@@ -115,7 +109,7 @@ def read_schedules(source: ViewSource, _asked: Subscribe, _before: ViewSnapshot)
         after = page[-1].name
         if len(page) < PAGE:
             break
-    return ViewSnapshot({schedule.name: encode(shown(schedule)) for schedule in found})
+    return ViewSnapshot({one.name: encode(ScheduleShown.of(one, in_words(one))) for one in found})
 
 
 def read_events(source: ViewSource, asked: Subscribe, before: ViewSnapshot) -> ViewSnapshot:
@@ -143,7 +137,7 @@ def read_events(source: ViewSource, asked: Subscribe, before: ViewSnapshot) -> V
 def _page_of_events(source: ViewSource, wanted: str | None, before: str | None, limit: int) -> BoundedPage[Event]:
     events = source.client.events
     rows: PageSource[Event, str] = PageSource(
-        lambda cursor, number: events.list(type=wanted, before=cursor, limit=number), by_id, Event.as_dict
+        lambda cursor, number: events.list(type=wanted, before=cursor, limit=number), by_id, EventShown.of
     )
     return read_page(rows, before, limit)
 
@@ -157,7 +151,7 @@ def _newest(found: dict[str, str]) -> ViewSnapshot:
 
 
 def read_reloads(source: ViewSource, _asked: Subscribe, _before: ViewSnapshot) -> ViewSnapshot:
-    return ViewSnapshot({row["id"]: encode(row) for row in reloads_of(source.client, source.jobs, source.own)})
+    return ViewSnapshot({entry.id: encode(entry) for entry in reloads_of(source.client, source.jobs, source.own)})
 
 
 READ: dict[Topic, Read] = {

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from workbell.errors import TooMany, WorkbellError
-from workbell.http.open_limits import VIEWS, HeldBy, one_less, refusal
+from workbell.http.policies.open_limits import VIEWS, HeldBy, one_less, refusal
 from workbell.http.sockets.frames import Subscribe, beginning
 from workbell.http.sockets.snapshot import NOTHING, ViewSnapshot, way
 from workbell.http.sockets.topics import READ, ViewSource, filter_of

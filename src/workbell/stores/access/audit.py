@@ -30,7 +30,7 @@ class AuditLog:
 
     def add(self, entries: Sequence[AuditEntry]) -> None:
         if entries:
-            self._database.write(self.loading(entries))
+            self._database.write([add_entries(entries)])
 
     def list(self, tenant: str | None, *, before: str | None, limit: int) -> Listed:
         """Entries of a tenant, or of all, newest first."""
@@ -53,9 +53,13 @@ class AuditLog:
             after = page[-1].id
 
     def loading(self, entries: Sequence[AuditEntry]) -> Batch:
-        """The statement that adds entries; those that are there already stay as they are."""
-        values = [msgspec.structs.astuple(entry) for entry in entries]
-        return [Statement("add_audit", {"rows": Rows(AUDIT, values)})]
+        """The statement that takes over entries of another store."""
+        return [add_entries(entries)]
+
+
+def add_entries(entries: Sequence[AuditEntry]) -> Statement:
+    """The statement that adds entries; those that are there already stay as they are."""
+    return Statement("add_audit", {"rows": Rows(AUDIT, [msgspec.structs.astuple(entry) for entry in entries])})
 
 
 def _entry(row: Row) -> AuditEntry:

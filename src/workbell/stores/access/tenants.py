@@ -8,7 +8,8 @@ import msgspec
 
 from workbell.model.access import EVERY_TENANT
 from workbell.model.tenant import Tenant
-from workbell.stores.database import Batch, Database, Statement, read_rows, write_rows
+from workbell.stores.database import Batch, Database, Statement, read_rows
+from workbell.stores.pending_entry import write_action, write_guarded
 from workbell.stores.times import fields_in_utc
 
 TENANT = Tenant.__struct_fields__
@@ -25,11 +26,11 @@ class StoredTenants:
         self._database = database
 
     def put(self, tenant: Tenant) -> None:
-        write_rows(self._database, "put_tenant", **msgspec.structs.asdict(tenant))
+        write_action(self._database, [Statement("put_tenant", msgspec.structs.asdict(tenant))])
 
     def delete(self, name: str) -> bool:
         """Forget what was set for a tenant; its runs stay."""
-        return bool(write_rows(self._database, "delete_tenant", name=name))
+        return bool(write_guarded(self._database, Statement("delete_tenant", {"name": name})))
 
     def list(self) -> Listed:
         """Tenants that have settings, by name."""

@@ -12,6 +12,7 @@ from workbell.model.access import Scope, Token, TokenKind
 from workbell.model.ids import FIRST_ID
 from workbell.model.users import user_number, user_text
 from workbell.stores.database import Batch, Database, Row, Statement, read_rows, write_rows
+from workbell.stores.pending_entry import write_action
 from workbell.stores.times import fields_in_utc
 
 TOKEN = (*Token.__struct_fields__, "user_text")
@@ -34,7 +35,7 @@ class StoredTokens:
         self._database = database
 
     def add(self, token: Token) -> None:
-        write_rows(self._database, "add_token", **_values(token))
+        write_action(self._database, [Statement("add_token", _values(token))], makes=token.id)
 
     def find(self, token_hash: str) -> Token | None:
         """A token by the SHA-256 of its text; also if it is revoked or has expired."""
@@ -64,7 +65,8 @@ class StoredTokens:
         """Revoke tokens; those that were not revoked before."""
         if not ids:
             return set()
-        return {row[0] for row in write_rows(self._database, "revoke_tokens", ids=list(ids), now=now)}
+        (revoked,) = write_action(self._database, [Statement("revoke_tokens", {"ids": list(ids), "now": now})])
+        return {row[0] for row in revoked}
 
     def see(self, ids: Sequence[str], now: datetime) -> None:
         """Note that these were used."""

@@ -10,6 +10,7 @@ import msgspec
 
 from workbell.model.agent import Agent
 from workbell.stores.database import Batch, Conflict, Database, Row, Statement, read_rows, write_rows
+from workbell.stores.pending_entry import write_action, write_guarded
 from workbell.stores.times import fields_in_utc
 
 AGENT = tuple(name.removesuffix("_text") for name in Agent.__struct_fields__)
@@ -29,7 +30,7 @@ class StoredAgents:
     def put(self, agent: Agent) -> bool:
         """Make an agent known, or change what is known of it; false, if another one has its name."""
         try:
-            write_rows(self._database, "put_agent", **_values(agent))
+            write_action(self._database, [Statement("put_agent", _values(agent))], makes=agent.id)
         except Conflict:
             return False
         return True
@@ -54,7 +55,7 @@ class StoredAgents:
         return sorted(map(_agent, found), key=lambda agent: (agent.name, agent.tenant))
 
     def delete(self, agent_id: str) -> bool:
-        return bool(write_rows(self._database, "delete_agent", id=agent_id))
+        return bool(write_guarded(self._database, Statement("delete_agent", {"id": agent_id})))
 
     def loading(self, agents: Sequence[Agent]) -> Batch:
         """The statements that take over agents of another store."""

@@ -29,7 +29,7 @@ BY_ROWS = frozenset(
 # Every statement stands for itself, so that a batch of such statements can be divided into several.
 APART = frozenset(
     "claim put_job raise_definitions forget_service add_lane add_event settle_event unload_run "
-    "add_trigger add_endpoint raise_subscriptions".split()
+    "add_trigger add_endpoint raise_subscriptions add_audit".split()
 )
 # Stay in the batch of the statement before them: a run that has ended elsewhere must not be gone between two batches,
 # nor an event that was fanned out elsewhere wait here.

@@ -6,7 +6,7 @@ import os
 
 from workbell.errors import InvalidUrl
 from workbell.model.state import Retention
-from workbell.remote.address import address_of, check_token
+from workbell.remote.address import UrlWords, address_of, check_token
 from workbell.stores.d1.bridge_calls import TOKEN, BridgeCalls
 from workbell.stores.d1.database import D1Database
 from workbell.stores.sql_store import SqlStore
@@ -22,11 +22,7 @@ def open_url(url: str, keep: Retention, connections: int | None) -> SqlStore:
 
 def open_calls(url: str, connections: int) -> BridgeCalls:
     """The calls to the bridge that a URL names, with the token from the environment."""
-    try:
-        address = address_of(url.removeprefix("d1+"))
-    except InvalidUrl as error:
-        text = str(error).replace("service", "bridge").replace(", or insecure=True if the network is your own", "")
-        raise InvalidUrl(text.replace("give token=", f"set {TOKEN}")) from None
+    address = address_of(url.removeprefix("d1+"), words=UrlWords("bridge", f"set {TOKEN}", None))
     token = os.environ.get(TOKEN)
     if not token:
         raise InvalidUrl(f"{address.shown}: no token; set {TOKEN} to the secret TOKEN of the bridge Worker.")

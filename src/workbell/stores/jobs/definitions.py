@@ -8,6 +8,7 @@ from __future__ import annotations
 from workbell.model.job import Job
 from workbell.stores.database import Database, Statement, read_rows
 from workbell.stores.jobs.jobs import RAISE, job_from_row, job_values
+from workbell.stores.pending_entry import write_guarded
 
 Listed = list[Job]  # inside the class `list` is the verb
 
@@ -24,12 +25,12 @@ class StoredDefinitions:
             change = Statement("add_definition", job_values(job))
         else:
             change = Statement("update_definition", job_values(job) | {"expected": expected, "version": expected + 1})
-        return bool(self._database.write([change, RAISE])[0])
+        return bool(write_guarded(self._database, change, RAISE))
 
     def delete(self, job: Job) -> bool:
         """Remove a job, if it still has this version and nothing would start it; also one whose code is gone."""
         key = {"id": job.id, "expected": job.version, "source": job.source, "tenant": job.tenant, "name": job.name}
-        return bool(self._database.write([Statement("delete_job", key), RAISE])[0])
+        return bool(write_guarded(self._database, Statement("delete_job", key), RAISE))
 
     def list(self) -> Listed:
         """The definitions of all tenants, without the jobs of code."""

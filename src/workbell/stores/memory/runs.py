@@ -23,6 +23,7 @@ from workbell.stores.memory.state import State
 from workbell.stores.port import Filter, Head, Held, Lease, LeaseTerms, LimitsOfLanes, Pick, Renewed
 from workbell.stores.publisher import Pair
 from workbell.stores.runs.adding import SAME_KEY, SAME_TAG, refuse_other_request, reject_duplicate
+from workbell.stores.runs.chosen_ids import refuse_taken_id, without_repeats
 from workbell.stores.runs.moving import REPORTED
 
 replace = msgspec.structs.replace
@@ -39,6 +40,7 @@ class MemoryRuns:
     # Adding
 
     def add(self, new: Sequence[NewRun], *, hint: bool = True) -> builtins.list[Added]:
+        without_repeats(new)  # refuses two requests under one chosen id
         with self._state.writing() as replaced:
             added = [self.add_one(request, replaced) for request in new]
         if hint:
@@ -48,6 +50,9 @@ class MemoryRuns:
     def add_one(self, request: NewRun, replaced: builtins.list[Pair]) -> Added:
         """Make a run within a write; the runs that it replaces are put into the list."""
         run, keys = request.run, self._state.keys
+        if request.chosen and (made := self.find([run.id]).get(run.id)) is not None:
+            refuse_taken_id(request, made.tenant, made.options_text)
+            return Added(run.id, False)
         if request.replace_tag:
             self._make_room(self.pending(tenant=run.tenant, tag=run.tag), run, SAME_TAG, replaced)
         if run.key_text is not None:

@@ -11,6 +11,7 @@ from workbell.model.notification import Notification
 from workbell.model.state import Retention
 from workbell.model.users import UserId, user_number, user_text
 from workbell.stores.database import Batch, Database, Row, Rows, Statement, read_rows, write_rows
+from workbell.stores.pending_entry import write_action
 
 NOTIFICATION = "id tenant user_id data created_at user_text".split()
 PAGE = 1000
@@ -38,7 +39,7 @@ class StoredNotifications:
 
     def add(self, new: Sequence[Notification]) -> None:
         if new:
-            self._database.write(self.loading(new))
+            write_action(self._database, self.loading(new), makes=new[0].id)
             self._database.wake()
 
     def list(self, tenant: str, user_id: UserId, *, unread: bool, before: str | None, limit: int) -> Listed:

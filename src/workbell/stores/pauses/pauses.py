@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from workbell.model.pause import Pause
-from workbell.stores.database import Batch, Database, Row, Statement, read_rows, write_rows
+from workbell.stores.database import Batch, Database, Row, Statement, read_rows
+from workbell.stores.pending_entry import write_action
 
 Listed = list[Pause]  # inside the class `list` is the verb
 
@@ -21,21 +22,24 @@ class StoredPauses:
         """Pause a queue, a job, or a job in a queue; the pause as it stands."""
         values = {"tenant": tenant, "queue": queue or "", "job": job or ""}
         batch = [Statement("add_pause", values | {"created_at": now}), Statement("find_pause", values)]
-        made = _pause(self._database.write(batch)[1][0])
+        made = _pause(write_action(self._database, batch)[1][0])
         self._database.wake()
         return made
 
     def remove(self, tenant: str, queue: str | None, job: str | None) -> int:
         """End the pauses of a queue, of a job, or of a job in a queue; how many there were."""
-        gone = write_rows(self._database, "remove_pauses", tenant=tenant, queue=queue, job=job)
+        ending = Statement("remove_pauses", {"tenant": tenant, "queue": queue, "job": job})
+        (gone,) = write_action(self._database, [ending])
         self._database.wake()
         return len(gone)
 
     def list(self, tenant: str | None = None) -> Listed:
         """The pauses of a tenant, or of all."""
-        found = [_pause(row) for row in read_rows(self._database, "pauses")]
-        wanted = [pause for pause in found if tenant in (None, pause.tenant)]
-        return sorted(wanted, key=lambda pause: (pause.tenant, str(pause)))
+        if tenant is None:
+            rows = read_rows(self._database, "pauses")
+        else:
+            rows = read_rows(self._database, "pauses_of_tenant", tenant=tenant)
+        return sorted(map(_pause, rows), key=lambda pause: (pause.tenant, str(pause)))
 
     def loading(self, pauses: Sequence[Pause]) -> Batch:
         """The statements that take over pauses of another store."""

@@ -14,6 +14,9 @@ AND (CAST(:job AS text) IS NULL OR job = :job) RETURNING tenant
 -- pauses: all pauses
 SELECT tenant, queue, job, created_at FROM workbell_pauses
 
+-- pauses_of_tenant: those of one tenant
+SELECT tenant, queue, job, created_at FROM workbell_pauses WHERE tenant = :tenant
+
 -- load_pause: a pause of another store
 INSERT INTO workbell_pauses (tenant, queue, job, created_at) VALUES (:tenant, :queue, :job, :created_at)
 ON CONFLICT (tenant, queue, job) DO NOTHING

@@ -63,7 +63,7 @@ class Calls:
         try:
             url, ours = split_url(url)
             given = conninfo_to_dict(url)
-        except psycopg.ProgrammingError as error:
+        except (psycopg.ProgrammingError, ValueError) as error:  # of the driver, or of `urlsplit`
             raise InvalidUrl(
                 f"The store's URL cannot be read: {without_quotes(str(error).strip())}; "
                 "write it as postgresql://user:password@host:5432/database."

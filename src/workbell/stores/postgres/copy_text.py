@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from workbell.model.clock import EPOCH
+from workbell.stores.queries import NEW_RUN
 from workbell.stores.rows import NEW, TIMES
 
 # Only these can contain a character that COPY's text form gives a meaning to.
-_FREE_TEXT = {"input", "options", "tag", "key", "accepted_by"}
+_FREE_TEXT = {column.split()[0] for column in NEW_RUN.split(", ") if column.endswith(" text")} - {"status"}
 
 
 def copy_rows(new: Sequence[Sequence[Any]]) -> tuple[list[str], bytes]:

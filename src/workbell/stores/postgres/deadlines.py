@@ -19,6 +19,8 @@ from typing import Any
 
 import psycopg
 
+from workbell.process.platform import platform
+
 PACE = 0.5  # seconds between two checks of the calls under way
 GRACE = 1.0  # seconds that a cancelled call has to end by itself
 CANCEL = 30  # seconds to deliver a cancel: a network may be back by then
@@ -62,7 +64,7 @@ class DeadlinePassed:
         assert self.socket_copy is not None
         if self.socket_copy.family == getattr(socket, "AF_UNIX", None):
             return not is_alive(self.backend)
-        if not hasattr(socket, "TCP_INFO"):
+        if not platform().tcp_info:
             return True
         try:
             return self.socket_copy.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == CLOSED

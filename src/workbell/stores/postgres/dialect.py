@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbell.model.payload_fields import FieldFilter
@@ -67,13 +67,13 @@ class PostgresDialect:
 POSTGRES = PostgresDialect()
 
 
-def bind_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as psycopg takes them: rows as one array for each column."""
+def bind_values(values: Mapping[str, Any], column: Callable[[Sequence[Any]], Any] = array_text) -> dict[str, Any]:
+    """Parameters with rows as one value for each column; as psycopg takes them, that is an array written as text."""
     bound: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, Rows):
             columns = zip(*value.values, strict=True) if value.values else [()] * len(value.columns)
-            bound |= zip(value.columns, map(array_text, columns), strict=True)
+            bound |= zip(value.columns, map(column, columns), strict=True)
         else:
             bound[name] = value
     return bound

@@ -1,4 +1,4 @@
-"""Filters on runs as SQL conditions: on live runs, and on history.
+"""Filters on runs as conditions: in SQL, on live runs and on history; and which field of a run each word is about.
 
 Only this module and `search_plans.py`, which combines the conditions, compose SQL. Only words from here go into the
 text, never a value.
@@ -6,7 +6,9 @@ text, never a value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum, auto
 from typing import Any, NamedTuple
 
 from workbell.model.ids import first_id_at
@@ -14,9 +16,6 @@ from workbell.model.run import FINAL, LIVE, Status
 from workbell.model.users import user_number
 from workbell.stores.port import Filter
 
-# Columns of its lane, and what the filter calls them; a lane may have none of the last two.
-LANE_COLUMNS = {"tenant": "tenant", "job": "job", "queue": "queue", "key": "lane_key", "target": "target"}
-OPTIONAL = ("key", "target")
 # Placeholders for "the run is of these lanes": with the index of lanes, and without.
 OF_LANES, AMONG_LANES = "{lanes}", "{among_lanes}"
 SEARCH = "search"  # the name of statements that are composed; their answers are ids or runs
@@ -30,6 +29,70 @@ RETRY = (
 )
 
 
+class Use(Enum):
+    """How a condition helps to find runs."""
+
+    LANE = auto()  # by a column of their lane: it chooses lanes
+    BOUND = auto()  # by the order of ids
+    ID_INDEX = auto()  # by the index of a column with ids, in the order of the runs' own
+    TEXT_INDEX = auto()  # by the index of a column with texts, in that order too
+    ROW = auto()  # by no index: it is checked on the rows that the others lead to
+
+
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {"=": operator.eq, "<": operator.lt, ">=": operator.ge}
+# Forms of a condition that keep the planner from its index.
+HIDDEN = {
+    Use.ID_INDEX: "CAST(r.{column} AS text) = CAST(:{word} AS text)",
+    Use.TEXT_INDEX: "(r.{column} || '') = :{word}",
+}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+class WordCondition(NamedTuple):
+    """The column that a word of a filter is compared with, and how."""
+
+    use: Use
+    column: str
+    comparison: str = "="
+    value: Callable[[Any], Any] = _same  # as the column has it
+    field: str | None = None  # of `Run`, by a dotted path; none: that with the name of the column
+    optional: bool = False  # whether a lane may have none
+
+
+# By the names in `Filter`. Not here: `status` chooses tables, `retried` is about other runs, `input` about many fields.
+CONDITIONS = {
+    "tenant": WordCondition(Use.LANE, "tenant"),
+    "job": WordCondition(Use.LANE, "job"),
+    "queue": WordCondition(Use.LANE, "queue"),
+    "lane_key": WordCondition(Use.LANE, "key", field="lane.key", optional=True),
+    "target": WordCondition(Use.LANE, "target", optional=True),
+    "before": WordCondition(Use.BOUND, "id", "<"),
+    "until": WordCondition(Use.BOUND, "id", "<", first_id_at),
+    "since": WordCondition(Use.BOUND, "id", ">=", first_id_at),
+    "retry_of": WordCondition(Use.ID_INDEX, "retry_of"),
+    "tag": WordCondition(Use.TEXT_INDEX, "tag"),
+    "schedule": WordCondition(Use.ID_INDEX, "schedule"),
+    "user_id": WordCondition(Use.ROW, "user_id", value=user_number, field="user_number"),
+    "event": WordCondition(Use.ROW, "event"),
+}
+
+
+def columns_of(*uses: Use) -> list[str]:
+    """The columns of conditions of some uses."""
+    return [condition.column for condition in CONDITIONS.values() if condition.use in uses]
+
+
+def conditions_of(wanted: Filter, *uses: Use) -> Iterator[tuple[str, WordCondition, Any]]:
+    """The conditions of a filter, of some uses or of all: each with its word and its value."""
+    for word, condition in CONDITIONS.items():
+        given = getattr(wanted, word)
+        if given is not None and (not uses or condition.use in uses):
+            yield word, condition, condition.value(given)
+
+
 class LaneChoice(NamedTuple):
     """The lanes that a filter is about, as ids; or that they are all there are, or too many to be named."""
 
@@ -39,7 +102,7 @@ class LaneChoice(NamedTuple):
 
 
 def _asked(wanted: Filter) -> dict[str, Any]:
-    return {name: value for name, word in LANE_COLUMNS.items() if (value := getattr(wanted, word)) is not None}
+    return {condition.column: value for _, condition, value in conditions_of(wanted, Use.LANE)}
 
 
 def lanes_wanted(wanted: Filter) -> tuple[str, dict[str, Any]]:
@@ -54,7 +117,7 @@ def lanes_beside(wanted: Filter) -> tuple[str, dict[str, Any]]:
     asked = _asked(wanted)
     # Less or greater: unlike `<>`, an index can answer that.
     others = [f"{name} < :{name} OR {name} > :{name}" for name in asked]
-    others += [f"{name} IS NULL" for name in OPTIONAL if name in asked]
+    others += [f"{one.column} IS NULL" for _, one, _ in conditions_of(wanted, Use.LANE) if one.optional]
     where = " OR ".join(others) or "1 = 0"
     return f"SELECT id FROM workbell_lanes WHERE {where} LIMIT :limit", asked | {"limit": 1}  # noqa: S608
 
@@ -96,26 +159,17 @@ def streams_of(
     if not (lanes.ids or lanes.many or lanes.every):
         return
     values: dict[str, Any] = {}
-    bounds, ways = list(_bounds(wanted, values)), list[Condition]()
-    among, cheap = list[str](), list[str]()
-    if wanted.retry_of is not None:
-        values["retry_of"] = wanted.retry_of
-        text = "CAST(r.retry_of AS text) = CAST(:retry_of AS text)"
-        ways.append(Condition("r.retry_of = :retry_of", text))
-    if wanted.tag is not None:
-        values["tag"] = wanted.tag
-        ways.append(Condition("r.tag = :tag", "(r.tag || '') = :tag"))
-    if wanted.schedule is not None:
-        values["schedule"] = wanted.schedule
-        text = "CAST(r.schedule AS text) = CAST(:schedule AS text)"
-        ways.append(Condition("r.schedule = :schedule", text))
-    costly = [f"r.{name} = :{name}" for name in ("user_id", "event") if getattr(wanted, name) is not None]
-    if wanted.user_id is not None:
-        values["user_id"] = user_number(wanted.user_id)
-    if wanted.event is not None:
-        values["event"] = wanted.event
-    for condition, more in fields:
-        costly.append(condition)
+    bounds, ways = list[str](), list[Condition]()
+    among, cheap, costly = list[str](), list[str](), list[str]()
+    for word, condition, value in conditions_of(wanted, Use.BOUND, Use.ID_INDEX, Use.TEXT_INDEX, Use.ROW):
+        values[word] = value
+        served = f"r.{condition.column} {condition.comparison} :{word}"
+        if condition.use in HIDDEN:
+            ways.append(Condition(served, HIDDEN[condition.use].format(column=condition.column, word=word)))
+        else:
+            (bounds if condition.use is Use.BOUND else costly).append(served)
+    for text, more in fields:
+        costly.append(text)
         values |= more
     if lanes.every:
         pass
@@ -161,17 +215,6 @@ def _lanes_described(wanted: Filter) -> tuple[str, str]:
         f"(r.lane IN (SELECT l.id FROM workbell_lanes l WHERE {listed})) IS TRUE",  # noqa: S608
         f"(SELECT 1 FROM workbell_lanes l WHERE l.id = r.lane AND {hidden}) IS NOT NULL",  # noqa: S608
     )
-
-
-def _bounds(wanted: Filter, values: dict[str, Any]) -> Iterator[str]:
-    for name, condition, bound in (
-        ("before", "r.id < :before", wanted.before),
-        ("until", "r.id < :until", None if wanted.until is None else first_id_at(wanted.until)),
-        ("since", "r.id >= :since", None if wanted.since is None else first_id_at(wanted.since)),
-    ):
-        if bound is not None:
-            values[name] = bound
-            yield condition
 
 
 def _statuses(wanted: Filter, statuses: Sequence[Status]) -> Iterator[list[str]]:

@@ -12,7 +12,7 @@ from workbell.model.run_page import Counted
 from workbell.model.schedule import Schedule
 from workbell.stores.database import Database, Statement, read_rows
 from workbell.stores.pauses.pauses import StoredPauses
-from workbell.stores.port import MOST_COUNTED, SCAN, Counts, Filter, FoundRuns
+from workbell.stores.port import MOST_COUNTED, SCAN, Counts, Filter, FoundRuns, LaneLoad
 from workbell.stores.reports.recent import recent_runs
 from workbell.stores.reports.search import Search
 from workbell.stores.rows import schedule_from
@@ -41,12 +41,16 @@ class StoredReports:
         """The newest finished runs of each of these jobs, newest first by when they were made, without payloads."""
         return recent_runs(self._database, tenant, jobs, most)
 
-    def counts(self) -> list[Counts]:
-        """Live runs by lane and status, and which lanes are paused."""
-        pauses = self._pauses.list()
+    def counts(self, tenant: str | None = None) -> list[Counts]:
+        """Live runs of a tenant or of all, by lane and status, and which lanes are paused."""
+        pauses = self._pauses.list(tenant)
         numbers: dict[int, dict[str, int]] = {}
         due_since: dict[int, datetime | None] = {}
-        for lane, status, count, since in read_rows(self._database, "counts"):
+        if tenant is None:
+            rows = read_rows(self._database, "counts")
+        else:
+            rows = read_rows(self._database, "counts_of_tenant", tenant=tenant)
+        for lane, status, count, since in rows:
             numbers.setdefault(lane, {})[status] = count
             if status == Status.QUEUED.value:
                 due_since[lane] = to_utc(since)
@@ -63,10 +67,31 @@ class StoredReports:
             for lane_id, of in numbers.items()
         ]
 
+    def load(self, tenant: str, queues: Sequence[str] | None, most: int) -> list[LaneLoad]:
+        """Counts of queued and running runs by lane, of these queues or of all, up to `most`; not those of agents."""
+        wanted = {"tenant": tenant, "every": queues is None, "queues": list(queues or ()), "most": most}
+        rows = [row for row in read_rows(self._database, "load_of_lanes", **wanted) if row[1] or row[2]]
+        lanes = self._lanes.find([row[0] for row in rows])
+        pauses = self._pauses.list(tenant) if rows else []
+        return [
+            LaneLoad(
+                lanes[lane],
+                queued,
+                running,
+                None if due is None else to_utc(due),
+                any(pause.covers(lanes[lane]) for pause in pauses),
+            )
+            for lane, queued, running, due in rows
+        ]
+
     def ahead_of(self, run: Run) -> int:
         """How many queued runs of the same lane come before this one (counted up to 1,000)."""
         values = {"lane": run.lane.id, "rank": run.rank, "scheduled_for": run.scheduled_for, "id": run.id}
         return int(read_rows(self._database, "ahead_of", **values)[0][0])
+
+    def running_beside(self, run: Run) -> int:
+        """Number of running runs in the lane of this one."""
+        return int(read_rows(self._database, "running_in_lane", lane=run.lane.id)[0][0])
 
     def retries(self, ids: Iterable[str]) -> dict[str, RetryRun]:
         """The newest retry of each of these runs, if it has one that still exists."""

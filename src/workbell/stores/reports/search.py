@@ -78,7 +78,7 @@ class Search:
     def _chosen(self, wanted: Filter, scan: int, *, bounded: bool = True) -> Iterator[StreamStatements]:
         """The statements for each table; those for live runs come first."""
         dialect = self._database.dialect
-        fields = [dialect.field_condition(field, chr(ord("a") + index)) for index, field in enumerate(wanted.fields)]
+        fields = [dialect.field_condition(field, chr(ord("a") + index)) for index, field in enumerate(wanted.input)]
         streams = [*streams_of(wanted, choose_lanes(self._database, wanted), fields)]
         for stream in streams:
             ask = partial(self._ask, stream)

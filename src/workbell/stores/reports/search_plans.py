@@ -24,10 +24,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from workbell.stores.database import Row
-from workbell.stores.reports.filters import OF_LANES, Stream
+from workbell.stores.reports.filters import OF_LANES, Stream, Use, columns_of
 
 FIRST = 2000  # live runs that are read before all are
-COSTLY_COLUMNS = ("user_id", "event", "input")  # columns of the costly conditions
+COSTLY_COLUMNS = (*columns_of(Use.ROW), "input")  # columns of the costly conditions
+# Columns of the others.
+CHEAP_COLUMNS = ", ".join(f"r.{name}" for name in ("id", "lane", "status", *columns_of(Use.ID_INDEX, Use.TEXT_INDEX)))
 
 Ask = Callable[[str, dict[str, Any]], Sequence[Row]]
 Merge = Callable[[str], str]
@@ -83,7 +85,7 @@ def _live(stream: Stream, ask: Ask, _merge: Merge, probe: int, bounded: bool) ->
         return StreamStatements(stream, _newest(rows), _number(rows), stream.values)
     first = None
     if "r.status = 'running'" not in stream.cheap:  # of which there are few, and they have an index
-        newest = _newest(_from(stream), "r.id, r.lane, r.status, r.tag, r.schedule, r.retry_of", str(FIRST))
+        newest = _newest(_from(stream), CHEAP_COLUMNS, str(FIRST))
         first = _newest(f"FROM ({newest}) r {_where(conditions)}")
     return StreamStatements(stream, _sorted(rows), _number(rows), stream.values, first)
 

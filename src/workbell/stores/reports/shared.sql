@@ -3,6 +3,33 @@
 -- counts: live runs by lane and status, and when the first was due
 SELECT lane, status, count(*), min(scheduled_for) AS scheduled_for FROM workbell_runs GROUP BY lane, status
 
+-- counts_of_tenant: the same of one tenant; one part for each of the partial indexes
+-- From its lanes to their runs, in the order of the tables: SQLite keeps that of a CROSS JOIN. Scheduled runs have no
+-- index by lane, so those of all tenants are read.
+SELECT r.lane, 'queued', count(*), min(r.scheduled_for) AS scheduled_for
+FROM workbell_lanes l CROSS JOIN workbell_runs r
+WHERE l.tenant = :tenant AND r.lane = l.id AND r.status = 'queued' GROUP BY r.lane
+UNION ALL
+SELECT r.lane, 'scheduled', count(*), min(r.scheduled_for) FROM workbell_runs r CROSS JOIN workbell_lanes l
+WHERE l.tenant = :tenant AND r.lane = l.id AND r.status = 'scheduled' GROUP BY r.lane
+UNION ALL
+SELECT r.lane, 'running', count(*), min(r.scheduled_for) FROM workbell_lanes l CROSS JOIN workbell_runs r
+WHERE l.tenant = :tenant AND r.lane = l.id AND r.status = 'running' GROUP BY r.lane
+
+-- load_of_lanes: what waits and runs in each lane of some queues, counted to a limit; not in those for agents
+-- Bounded, by indexes alone: autoscalers ask every few seconds, also while millions wait.
+SELECT l.id,
+    (SELECT count(*) FROM (SELECT 1 FROM workbell_runs r
+        WHERE r.status = 'queued' AND r.lane = l.id LIMIT :most) AS waits),
+    (SELECT count(*) FROM (SELECT 1 FROM workbell_runs r
+        WHERE r.status = 'running' AND r.lane = l.id LIMIT :most) AS runs),
+    (SELECT min(first.scheduled_for) FROM (SELECT r.scheduled_for FROM workbell_runs r
+        WHERE r.status = 'queued' AND r.lane = l.id ORDER BY r.rank, r.scheduled_for LIMIT :most) AS first) AS scheduled_for
+FROM workbell_lanes l WHERE l.tenant = :tenant AND l.target IS NULL AND (:every OR l.queue {among queues text})
+
+-- running_in_lane: how many run in a lane
+SELECT count(*) FROM workbell_runs WHERE status = 'running' AND lane = :lane
+
 -- ahead_of: how many queued runs of a lane come first, counted to a limit
 SELECT count(*) FROM (SELECT 1 FROM workbell_runs WHERE status = 'queued' AND lane = :lane
     AND (rank < :rank OR (rank = :rank AND (scheduled_for < :scheduled_for

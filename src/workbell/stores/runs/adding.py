@@ -22,6 +22,7 @@ from workbell.stores.flows import Ask, Do, Flow
 from workbell.stores.publisher import Pair
 from workbell.stores.refusals import key_reused
 from workbell.stores.rows import NEW, new_values
+from workbell.stores.runs.chosen_ids import answers_to, find_made, unfinished, unmade, without_repeats
 from workbell.stores.runs.lanes import lanes_from
 
 SAME_TAG = "of the same tag"
@@ -80,6 +81,11 @@ def taking_key(request: NewRun) -> list[Statement]:
 
 def is_plain(request: NewRun) -> bool:
     """Whether a request asks for nothing but a run."""
+    return not request.chosen and request.run.key_text is None and not request.replace_tag
+
+
+def only_adds(request: NewRun) -> bool:
+    """Whether a request is for a run alone, or under a chosen id: it takes no key, and replaces no run."""
     return request.run.key_text is None and not request.replace_tag
 
 
@@ -90,29 +96,36 @@ def replaced_tag(request: NewRun) -> Tag | None:
 
 def adding(new: Sequence[NewRun], replacing: Replacing, lanes: Sequence[Statement] = ()) -> Flow[AddedRuns]:
     """Make runs; `lanes` are made with them. Raises DuplicateRun where duplicates are to be rejected, and KeyReused
-    where the key is that of another HTTP request: then nothing is written."""
+    where the key or the chosen id is that of another HTTP request: then nothing is written."""
     if all(map(is_plain, new)):
         yield Do([*lanes, add_runs(new)])
         return AddedRuns([Added(request.run.id, True) for request in new], [])
     known: dict[str, Added] = {}  # what HTTP requests have made before
+    each = without_repeats(new)
     for _ in range(TRIES):
-        wanted = [request for request in new if request.run.id not in known]
+        wanted = [request for request in each if request.run.id not in known]
         if not wanted:
             break
         seen = yield from read_replaced(wanted, replacing.dialect)
         writing = Writing(replacing, seen)
         batch = [*lanes, *writing.batch(wanted)]
         if writing.refused:
+            made = yield from find_made(wanted)
+            known |= made
+            if made:
+                continue
             yield from _find_duplicates(wanted, writing.refused)
         try:
             answers = yield Do(batch)
         except Conflict:
-            known |= yield from _find_duplicates(wanted)
+            made = yield from find_made(wanted)
+            known |= made
+            known |= yield from _find_duplicates([request for request in wanted if request.run.id not in made])
             continue
         known |= writing.answers(answers[len(lanes) :])
-        return AddedRuns([known.get(request.run.id) or Added(request.run.id, True) for request in new], writing.ended)
-    if len(known) == len(new):
-        return AddedRuns([known[request.run.id] for request in new], [])
+        return AddedRuns(answers_to(new, known), writing.ended)
+    if len(known) == len(each):
+        return AddedRuns(answers_to(new, known), [])
     raise StoreUnavailable("What the new runs replace was changed by others all the time; repeat the call.")
 
 
@@ -184,6 +197,7 @@ class Writing:
 
     def __init__(self, replacing: Replacing, seen: SeenReplaced) -> None:
         self._replacing = replacing
+        self._one_writer = replacing.dialect.one_writer
         self._waiting = {tag: list(runs) for tag, runs in seen.of_tags.items()}
         self._holders = dict(seen.holders)
         self._runs = dict(seen.runs)
@@ -196,20 +210,28 @@ class Writing:
         self.ended: list[Pair] = []
 
     def batch(self, new: Sequence[NewRun]) -> list[Statement]:
-        """The batch, in the order of tags and keys: two writers of the same ones would deadlock otherwise."""
+        """The batch, in the order of tags, ids and keys: two writers of the same ones would deadlock otherwise."""
+        # Where transactions come one after the other, nobody can come between this guard and the inserts.
+        self._batch += unmade(new if self._one_writer else filter(_has_key, new))
         tags = sorted({tag for request in new if (tag := replaced_tag(request)) is not None})
         if tags:  # what comes behind one that replaces must not be replaced
-            if not self._replacing.dialect.one_writer:  # else two that replace would not see each other's new run
+            if not self._one_writer:  # else two that replace would not see each other's new run
                 lock, exactly = ("lock_tag", None) if self._replacing.waits else ("try_tag", 1)
                 self._batch += [Statement(lock, {"tenant": tenant, "tag": tag}, exactly) for tenant, tag in tags]
             ordered = list(new)
         else:
-            plain = [request for request in new if is_plain(request)]
+            plain = sorted((request for request in new if only_adds(request)), key=_id)
             self._batch += [add_runs(plain)] if plain else []
-            ordered = sorted((request for request in new if not is_plain(request)), key=_key)
+            self._guard(plain)
+            ordered = sorted((request for request in new if not only_adds(request)), key=_key)
         for request in ordered:
             self._add(request)
+            self._guard([request])
         return self._batch
+
+    def _guard(self, added: Sequence[NewRun]) -> None:
+        """At once behind the inserts: what comes later may end these runs."""
+        self._batch += [] if self._one_writer else unfinished(added)
 
     def answers(self, answers: Sequence[Sequence[Row]]) -> dict[str, Added]:
         found = dict(self._known)
@@ -296,6 +318,10 @@ class Writing:
 
 
 # Words of requests
+
+
+def _id(request: NewRun) -> str:
+    return request.run.id
 
 
 def _has_key(request: NewRun) -> bool:

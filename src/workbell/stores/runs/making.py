@@ -14,8 +14,9 @@ from workbell.stores.database import Database, Statement, read_rows
 from workbell.stores.flows import Do, Flow
 from workbell.stores.group_commit import GroupCommit
 from workbell.stores.keyed_writes import KeyedWrites, LockName, LockWaits
+from workbell.stores.pending_entry import PENDING
 from workbell.stores.publisher import NoPublisher, Publisher
-from workbell.stores.runs.adding import AddedRuns, Replacing, add_runs, adding, is_plain
+from workbell.stores.runs.adding import AddedRuns, Replacing, add_runs, adding, is_plain, only_adds
 from workbell.stores.runs.finding import find_runs
 from workbell.stores.runs.lanes import Lanes
 from workbell.stores.runs.moving import moving
@@ -30,12 +31,20 @@ class Making:
         self._lanes = lanes
         self._keep = keep
         self._plain: GroupCommit[NewRun, Added] = GroupCommit(self._write_plain, self._written)
+        self._chosen: GroupCommit[NewRun, Added] = GroupCommit(self._write, self._written)
         self._keyed: KeyedWrites[NewRun, Added] = KeyedWrites(self._write, self._written, _names_of, waits)
 
     def add(self, new: Sequence[NewRun], *, hint: bool = True) -> list[Added]:
         if not new:
             return []
-        added = self._plain.submit(new) if all(map(is_plain, new)) else self._keyed.submit(new)
+        if PENDING.get() is not None:  # an audit entry goes with them, and with nothing else
+            added = self._keyed.submit(new)
+        elif all(map(is_plain, new)):
+            added = self._plain.submit(new)
+        elif all(map(only_adds, new)):
+            added = self._chosen.submit(new)
+        else:
+            added = self._keyed.submit(new)
         if hint:
             self._database.wake()
         return added
@@ -49,9 +58,10 @@ class Making:
             self._database.write([add_runs(new)])
         return [Added(request.run.id, True) for request in new]
 
-    def _write(self, new: Sequence[NewRun], lock: float) -> list[Added]:
+    def _write(self, new: Sequence[NewRun], lock: float | None = None) -> list[Added]:
         lanes = self._lanes.prepare(new)
-        made = flows.run(self._database, adding(new, self.replacing(), self._lanes.statements(lanes)), lock=lock)
+        flow = adding(new, self.replacing(), self._lanes.statements(lanes))
+        made = flows.run(self._database, flow, makes=new[0].run.id, lock=lock)
         self._lanes.note(lanes)
         if made.ended:
             self.publisher.written(made.ended)
@@ -65,9 +75,12 @@ class Making:
         )
 
     def _written(self, new: Sequence[NewRun]) -> list[Added] | None:
-        """The answers to requests whose write was interrupted; None if none of them made a run."""
+        """The answers to requests whose write was interrupted; None if none of them made a run.
+
+        A run of a chosen id may be that of an earlier write, so it says nothing; and to write it again is safe.
+        """
         made = find_runs(self._database, self._lanes, [request.run.id for request in new])
-        if not made:
+        if all(request.chosen or request.run.id not in made for request in new):
             return None
         return [Added(request.run.id, True) if request.run.id in made else self._duplicate(request) for request in new]
 

@@ -15,6 +15,7 @@ from workbell.model.state import MOVES, Move, Transition
 from workbell.stores import rows
 from workbell.stores.database import Conflict, Database, Rows, Statement, read_rows, write_rows
 from workbell.stores.limits.limits import LimitedClaims
+from workbell.stores.pending_entry import PENDING, write_action, write_guarded
 from workbell.stores.port import Filter, Head, Held, Lease, LeaseTerms, LimitsOfLanes, Pick, Renewed
 from workbell.stores.reports.search import Search
 from workbell.stores.runs.claiming import START, ChosenRuns, claim, claims
@@ -108,16 +109,18 @@ class StoredRuns:
     def apply(self, transitions: Sequence[Transition]) -> set[str]:
         changes = first_of_each(transitions)
         dialect = self._database.dialect
+        audited = PENDING.get() is not None
+        write = partial(write_action, self._database) if audited else self._database.write
         for _ in range(TRIES):
             if not changes:
                 return set()
-            batch = moving(dialect, changes, whole=any(map(has_company, changes)))
+            batch = moving(dialect, changes, whole=audited or any(map(has_company, changes)))
             following = [new for change in changes for new in change.then]
             lanes = self._lanes.prepare(following) if following else ()
             if lanes:
                 batch = [*self._lanes.statements(lanes), *batch]
             try:
-                answers = self._database.write(batch, first=not dialect.one_writer)
+                answers = write(batch, first=not dialect.one_writer)
             except Conflict:
                 now = read_rows(self._database, "run_guards", ids=[change.run_id for change in changes])
                 changes = possible(changes, now)
@@ -134,7 +137,8 @@ class StoredRuns:
         return bool(write_rows(self._database, "set_progress", id=held.run_id, token=held.token, progress=progress))
 
     def request_cancel(self, run_id: str, reason: str) -> bool:
-        return bool(write_rows(self._database, "request_cancel", id=run_id, yes=True, reason=reason))
+        asking = Statement("request_cancel", {"id": run_id, "yes": True, "reason": reason})
+        return bool(write_guarded(self._database, asking))
 
     def restart_waits(self, now: datetime) -> bool:
         write_rows(self._database, "restart_waits", now=now, status=Status.SCHEDULED.value)

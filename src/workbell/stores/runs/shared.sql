@@ -24,6 +24,14 @@ SELECT l.job, r.input, r.options FROM workbell_runs r JOIN workbell_lanes l ON l
 UNION ALL
 SELECT l.job, r.input, r.options FROM workbell_history r JOIN workbell_lanes l ON l.id = r.lane WHERE r.id = :id
 
+-- made_from: runs of chosen ids, live or finished: their tenant, and the request that made them
+SELECT r.id, l.tenant, r.options FROM workbell_runs r JOIN workbell_lanes l ON l.id = r.lane WHERE r.id {among ids uuid}
+UNION ALL
+SELECT r.id, l.tenant, r.options FROM workbell_history r JOIN workbell_lanes l ON l.id = r.lane WHERE r.id {among ids uuid}
+
+-- finished_of: those of some ids that are in history
+SELECT id FROM workbell_history WHERE id {among ids uuid}
+
 -- add_lane: make a lane known; one with a key is used again, so that it is not removed
 INSERT INTO workbell_lanes (id, tenant, queue, job, target, key, created_at)
 VALUES (:lane, :tenant, :queue, :job, :target, :key, :created_at)

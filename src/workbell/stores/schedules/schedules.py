@@ -16,6 +16,7 @@ from workbell.stores import flows, rows
 from workbell.stores.database import Batch, Conflict, Database, Dialect, Rows, Statement, read_rows, write_rows
 from workbell.stores.events.adding import add_events
 from workbell.stores.flows import Ask, Do, Flow
+from workbell.stores.pending_entry import write_action
 from workbell.stores.publisher import Pair
 from workbell.stores.rows import TICK
 from workbell.stores.runs.adding import Replacing, Writing, add_runs, read_replaced, replaced_tag
@@ -131,7 +132,7 @@ class StoredSchedules:
     def delete(self, schedule_id: str, expected: int | None = None) -> bool:
         gone = Statement("delete_schedule", {"id": schedule_id, "expected": expected}, exactly=1)
         try:
-            self._database.write([gone, Statement("delete_report", {"id": schedule_id})])
+            write_action(self._database, [gone, Statement("delete_report", {"id": schedule_id})])
         except Conflict:
             return False
         return True

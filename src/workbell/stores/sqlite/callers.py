@@ -13,6 +13,7 @@ from workbell.stores.callers import (
     NO_CHECKPOINT,
     AsyncCaller,
     Caller,
+    Values,
     async_sqlalchemy_connection,
     not_usable,
     refuse_async,
@@ -32,14 +33,14 @@ def open_caller(connection: Any, path: Path) -> Caller:
     if not isinstance(raw, sqlite3.Connection):
         raise not_usable(connection, raw, "a sqlite3 connection, or one of SQLAlchemy or Django, to the store's file")
 
-    def rows(sql: str, values: dict[str, Any]) -> list[Any]:
+    def rows(sql: str, values: Values) -> list[Any]:
         cursor = raw.cursor()
         cursor.row_factory = None  # the caller's own may make anything of a row
         return cursor.execute(sql, values).fetchall()
 
     caller = Caller(through or rows, _bind)
     _check_file(caller.rows("PRAGMA database_list", {}), path)
-    _check_begun(raw, getattr(raw, "autocommit", None))
+    _check_begun(raw, _autocommit(raw))
     caller.rows(NO_CHECKPOINT, {})  # see sqlite/file.py: no commit may overlap a checkpoint
     return caller
 
@@ -51,7 +52,7 @@ async def open_async_caller(connection: Any, path: Path) -> AsyncCaller:
     if not is_a(raw, "aiosqlite", "Connection"):
         raise not_usable(connection, raw, "an aiosqlite connection, or an async SQLAlchemy one, to the store's file")
 
-    async def rows(sql: str, values: dict[str, Any]) -> list[Any]:
+    async def rows(sql: str, values: Values) -> list[Any]:
         async with raw.cursor() as cursor:
             cursor.row_factory = None
             await cursor.execute(sql, values)
@@ -59,7 +60,8 @@ async def open_async_caller(connection: Any, path: Path) -> AsyncCaller:
 
     caller = AsyncCaller(rows if outer is None else through_async_sqlalchemy(outer), _bind)
     _check_file(await caller.rows("PRAGMA database_list", {}), path)
-    _check_begun(raw, getattr(getattr(raw, "_conn", None), "autocommit", None))
+    # It can be read in the connection's own thread only, and aiosqlite has no other name for that.
+    _check_begun(raw, await raw._execute(_autocommit, raw._conn))
     await caller.rows(NO_CHECKPOINT, {})
     return caller
 
@@ -69,10 +71,14 @@ def _bind(statement: Statement) -> tuple[str, dict[str, Any]]:
     return bound.sql, bound.values
 
 
+def _autocommit(connection: sqlite3.Connection) -> Any:
+    return getattr(connection, "autocommit", None)  # None before Python 3.12
+
+
 def _check_begun(raw: Any, autocommit: Any) -> None:
     """Whether sqlite3 begins a transaction by itself before an INSERT.
 
-    That is said by `isolation_level`, or by `autocommit` where Python has it (from 3.12 on).
+    That is said by `autocommit`, or by `isolation_level` where that has its default or is not there.
     """
     begins_itself = autocommit is False or (autocommit is not True and raw.isolation_level is not None)
     if not raw.in_transaction and not begins_itself:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from workbell.errors import SchemaMismatch, StoreError
 from workbell.model.clock import Clock, SystemClock
+from workbell.process.platform import platform
 from workbell.stores.callers import AsyncCaller, Caller
 from workbell.stores.database import Batch, Conflict, Row, Statement, Tables, conflict
 from workbell.stores.port import StoreWatch
@@ -198,10 +199,13 @@ class SqliteDatabase:
 
 def _filesystem(path: Path) -> tuple[str, str, str]:
     """SQLite's locks cannot be trusted over a network."""
+    unknown = ("ok", "filesystem", "not known on this system")
+    if not platform().proc:
+        return unknown
     try:
         mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
     except OSError:
-        return ("ok", "filesystem", "not known on this system")
+        return unknown
     here = str(path.resolve())
     under = [m for m in mounts if here == m[1] or here.startswith(m[1].rstrip("/") + "/")]
     kind = max(under, key=lambda m: len(m[1]))[2] if under else "unknown"

@@ -33,6 +33,7 @@ from workbell.stores.turns import Turn, Turns
 T = TypeVar("T")
 
 DEADLINE = 10.0  # seconds for the locks of a write
+MOMENT = 2.0  # seconds for a lock that keeps out readers
 LOCK_POLL_SECONDS = 0.0002  # between tries for the write lock while a caller's connection has it
 FORK_WAIT = 0.5  # seconds that a fork waits for calls under way
 CHECKPOINT_ROWS = 4000  # row changes after which this process makes a checkpoint
@@ -117,15 +118,17 @@ class SqliteFile:
     def may_make_tables(self) -> bool:
         """Whether the tables are there, or can be made at once: nobody, also no caller of ours, has the file locked.
 
-        Checked on a connection of its own, which waits for nothing: opening the file would wait for the lock too.
+        Checked on a connection of its own, which waits for no writer: opening the file would. Readers are kept out for
+        moments only, by a program that opens the file after a crash or closes it as the last one.
         """
         if not self.path.exists():
             return True
-        with contextlib.closing(sqlite3.connect(self.path, timeout=0, isolation_level=None)) as connection:
+        with contextlib.closing(sqlite3.connect(self.path, timeout=MOMENT, isolation_level=None)) as connection:
             try:
                 if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'workbell_meta'").fetchone():
                     return True
                 has_log = connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+                connection.execute("PRAGMA busy_timeout = 0")
                 # To give it a log, the file is needed alone: without readers too.
                 connection.execute("BEGIN IMMEDIATE" if has_log else "BEGIN EXCLUSIVE")
                 connection.execute("ROLLBACK")

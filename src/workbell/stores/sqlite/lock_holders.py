@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from workbell.process.platform import platform
+
 TABLE = Path("/proc/locks")
 # Bytes of the -shm file: the write lock, recovery, and the opening of the file. A process that has one of them
 # exclusively blocks writers; the bytes between are for readers and checkpoints, which nothing waits for.
@@ -39,7 +41,7 @@ class _Lock(NamedTuple):
 
 def can_read_locks() -> bool:
     """Whether the system has a list of locks."""
-    return TABLE.exists()
+    return platform().proc and TABLE.exists()
 
 
 def side_file(path: Path) -> Path:
@@ -61,6 +63,8 @@ def lock_holders(path: Path) -> list[LockHolder]:
 
 def _exclusive_locks() -> Iterator[_Lock]:
     """`1: FLOCK  ADVISORY  WRITE 3875 fe:00:2205362 0 EOF`; those who wait for one have an arrow before the kind."""
+    if not can_read_locks():
+        return
     try:
         lines = TABLE.read_text().splitlines()
     except OSError:

@@ -12,25 +12,26 @@ from pathlib import Path
 from typing import Any
 
 from workbell.errors import StoreUnavailable
+from workbell.process.platform import platform
 from workbell.stores.sqlite.modes import PRIVATE, create_private
 
 try:
     import fcntl
-except ImportError:  # pragma: no cover - Windows: SQLite's own locks alone
+except ImportError:  # pragma: no cover - Windows
     fcntl = None  # type: ignore[assignment]
-
-_HAS_FLOCK = fcntl is not None
 
 
 class FileLock:
     """An exclusive lock on a side file, with a deadline.
 
     `flock` itself cannot be given a time, and polling for it would be unfair again; so where the lock is not free
-    at once, a thread of its own waits for it.
+    at once, a thread of its own waits for it. On a platform without `flock` it is always free: writers then meet at
+    SQLite's own lock, where turns are not fair.
     """
 
     def __init__(self, path: Path, *, like: Path | None = None) -> None:
         self._path = path
+        self._has_flock = platform().flock
         create_private(path, like=like)
         self._descriptor = self._open()
 
@@ -39,7 +40,7 @@ class FileLock:
 
     def acquire(self, timeout: float) -> None:
         """Take the lock. The caller must call `release` on every way out, also after an interrupt."""
-        if not _HAS_FLOCK:  # pragma: no cover
+        if not self._has_flock:
             return
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -62,7 +63,7 @@ class FileLock:
         )
 
     def release(self) -> None:
-        if _HAS_FLOCK:
+        if self._has_flock:
             fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def close(self) -> None:

@@ -11,10 +11,10 @@ import ctypes
 import os
 import select
 import sqlite3
-import sys
 import time
 from pathlib import Path
 
+from workbell.process.platform import platform
 from workbell.stores.port import StoreWatch
 
 IN_MODIFY = 0x2
@@ -25,7 +25,7 @@ VERSION_POLL_SECONDS = 0.0003  # between reads of the data version until the com
 
 def watch(path: Path, connection: sqlite3.Connection) -> StoreWatch:
     log = path.with_name(path.name + "-wal")
-    if sys.platform == "linux":
+    if platform().inotify:
         with contextlib.suppress(OSError):
             return InotifyWatch(log, connection)
     return VersionWatch(connection)

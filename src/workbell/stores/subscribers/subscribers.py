@@ -18,6 +18,7 @@ from workbell.model.event import Event
 from workbell.model.trigger import Trigger
 from workbell.stores.database import Batch, Conflict, Database, Row, Rows, Statement, read_rows, write_rows
 from workbell.stores.event_rows import EVENT, event_values
+from workbell.stores.pending_entry import write_action, write_guarded
 from workbell.stores.subscribers.rows import (
     endpoint_from,
     endpoint_values,
@@ -51,7 +52,7 @@ class Subscribers:
     def delete_trigger(self, trigger_id: str, expected: int | None = None) -> bool:
         """Remove a trigger, with `expected` only that version."""
         gone = Statement("delete_trigger", {"id": trigger_id, "expected": expected})
-        return bool(self._database.write([gone, RAISE])[0])
+        return bool(write_guarded(self._database, gone, RAISE))
 
     def declare_triggers(self, ids: Sequence[str], now: datetime) -> None:
         """Note that code still wants these."""
@@ -77,8 +78,13 @@ class Subscribers:
         return self._change("endpoint", endpoint_values(endpoint), expected, [emitted])
 
     def delete_endpoint(self, endpoint_id: str) -> bool:
-        health, gone = (Statement(name, {"id": endpoint_id}) for name in ("delete_health", "delete_endpoint"))
-        return bool(self._database.write([health, gone, RAISE])[1])
+        key = {"id": endpoint_id}
+        batch = [Statement("delete_health", key), Statement("delete_endpoint", key, exactly=1), RAISE]
+        try:
+            write_action(self._database, batch)
+        except Conflict:
+            return False
+        return True
 
     def find_endpoint(self, endpoint_id: str) -> Endpoint | None:
         found = read_rows(self._database, "find_endpoint", id=endpoint_id)
@@ -131,7 +137,7 @@ class Subscribers:
         else:
             change = Statement(f"update_{kind}", values | {"expected": expected, "version": expected + 1})
         try:
-            return bool(self._database.write([change, RAISE, *emitted])[0])
+            return bool(write_guarded(self._database, change, RAISE, *emitted, makes=values["id"]))
         except Conflict:  # of two that take a name at once, the second
             return False
 

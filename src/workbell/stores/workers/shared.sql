@@ -13,6 +13,9 @@ SELECT {worker_columns} FROM workbell_workers
 -- worker: one of them
 SELECT {worker_columns} FROM workbell_workers WHERE id = :id
 
+-- held_by_worker: running runs by worker
+SELECT worker, count(*) FROM workbell_runs WHERE status = 'running' GROUP BY worker
+
 -- drain_worker: one that is to claim nothing more; the first who asks for it sets the time
 UPDATE workbell_workers SET drained_at = COALESCE(drained_at, :now) WHERE id = :id RETURNING {worker_columns}
 

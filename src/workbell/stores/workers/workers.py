@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from workbell.model.worker import Worker
-from workbell.stores.database import Database, Row, read_rows, write_rows
+from workbell.stores.database import Database, Row, Statement, read_rows, write_rows
+from workbell.stores.pending_entry import write_guarded
 from workbell.stores.times import fields_in_utc, to_utc
 
 _names = msgspec.json.Decoder(tuple[str, ...])
@@ -37,13 +38,17 @@ class StoredWorkers:
         if ids:
             write_rows(self._database, "see_workers", ids=list(ids), now=now)
 
+    def try_write(self, now: datetime) -> None:
+        """Update no worker. Raises where the store cannot be written to, and leaves nothing behind."""
+        write_rows(self._database, "see_workers", ids=[], now=now)
+
     def remove(self, ids: Sequence[str]) -> None:
         if ids:
             write_rows(self._database, "remove_workers", ids=list(ids))
 
     def drain(self, worker_id: str, now: datetime) -> Worker | None:
         """Drain a worker: it claims nothing more. If it is drained already, since then. None: it is unknown."""
-        return _first(write_rows(self._database, "drain_worker", id=worker_id, now=now))
+        return _first(write_guarded(self._database, Statement("drain_worker", {"id": worker_id, "now": now})))
 
     def note_drained(self, worker_id: str, drained_at: datetime, now: datetime) -> bool:
         """The worker confirms its drain. False: it is not drained, or was drained again since it read that."""
@@ -51,7 +56,7 @@ class StoredWorkers:
 
     def resume(self, worker_id: str) -> Worker | None:
         """Let a drained worker claim again. None: it is unknown."""
-        return _first(write_rows(self._database, "resume_worker", id=worker_id))
+        return _first(write_guarded(self._database, Statement("resume_worker", {"id": worker_id})))
 
     def find(self, worker_id: str) -> Worker | None:
         return _first(read_rows(self._database, "worker", id=worker_id))
@@ -60,6 +65,10 @@ class StoredWorkers:
         """Every worker that has not been removed, by id; also those that were not seen for long."""
         found = [_worker(row) for row in read_rows(self._database, "workers")]
         return sorted(found, key=lambda worker: worker.id)  # a database may have an order of its own for words
+
+    def held(self) -> dict[str, int]:
+        """Numbers of running runs by worker, of all tenants."""
+        return {row[0]: row[1] for row in read_rows(self._database, "held_by_worker")}
 
 
 def _values(worker: Worker) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from workbell.errors import StoreError
+from workbell.model.audit import AuditEntry
+from workbell.stores.access.audit import add_entries
 from workbell.stores.d1.batches import (
     MOST_BODY,
     MOST_PARAMETERS,
@@ -79,6 +81,16 @@ def test_a_guard_counts_as_two() -> None:
 def test_what_stands_for_itself_is_cut() -> None:
     assert sizes(writing([CLAIM] * 90)) == [40, 40, 10]
     assert writing([]) == [[]]
+
+
+def test_an_audit_entry_goes_with_the_first_part_of_its_action() -> None:
+    entry = add_entries([AuditEntry(id="x", tenant="a", at=START, actor="token:ann", action="webhooks.replay")])
+    first, *others = writing([entry, *[LANE] * MOST_STATEMENTS])
+    assert first[0].query == "add_audit"
+    assert sizes([first, *others]) == [MOST_STATEMENTS, 1]
+    lanes, action = writing([entry, *[LANE] * MOST_STATEMENTS, NOTE])
+    assert {each.query for each in lanes} == {"add_lane"}
+    assert [each.query for each in action] == ["add_audit", "note_service"]
 
 
 def test_a_run_that_has_ended_is_copied_whole() -> None:

@@ -12,6 +12,7 @@ import pytest
 from tests.support.interrupts import every_point
 from tests.support.waiting import until
 from workbell.errors import StoreUnavailable
+from workbell.process.platform import VARIABLE
 from workbell.stores.sqlite import locks
 from workbell.stores.sqlite.locks import FileLock
 
@@ -22,6 +23,12 @@ fcntl.flock(file, fcntl.LOCK_EX)
 print("held", flush=True)
 sys.stdin.read()
 """
+
+
+@pytest.fixture(autouse=True)
+def with_flock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These are tests of `flock` itself, also where the others do without."""
+    monkeypatch.setenv(VARIABLE, "auto")
 
 
 @pytest.fixture
@@ -66,6 +73,14 @@ def test_a_process_that_never_lets_go_is_named_after_the_deadline(path: Path) ->
             other.stdin.close()
         # The lock of the abandoned try must not be left behind: it would shut everybody out for good.
         lock.acquire(30)
+        lock.release()
+
+
+def test_without_flock_it_is_always_free(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then SQLite's own lock alone keeps writers apart."""
+    monkeypatch.setenv(VARIABLE, "plain")
+    with FileLock(path) as lock, hold(path):
+        lock.acquire(0)
         lock.release()
 
 

@@ -12,6 +12,7 @@ export const signedOut = shared(false);
 
 /** What the server, or the way to it, has to say against a request. */
 export class Problem extends Error {
+  /** @param {string} message */
   constructor(message, status = 0, code = "") {
     super(message);
     this.status = status;
@@ -19,37 +20,55 @@ export class Problem extends Error {
   }
 }
 
-const get = (path, query = {}, options = {}) => send("GET", path, query, undefined, options);
-const post = (path, body, options) => send("POST", path, {}, body ?? {}, options);
-const put = (path, body, options) => send("PUT", path, {}, body, options);
-const patch = (path, body, options) => send("PATCH", path, {}, body, options);
-const remove = (path, options) => send("DELETE", path, {}, undefined, options);
-
-/** `api.get("/runs", {status: "failed"})`, `api.post("/runs", {job: "send"})`, … Paths begin below /api/v1. */
-export const api = { get, post, put, patch, remove };
+/**
+ * `api.get("/runs", {status: "failed"})`, `api.post("/runs", {job: "send"})`, … Paths begin below /api/v1.
+ * @type {Api.Calls}
+ */
+export const api = {
+  // Its two answers, with and without `whole`, are told apart by the type of `api`.
+  /** @type {any} */
+  get: (/** @type {string} */ path, /** @type {Api.Words} */ query = {}, /** @type {Api.Options} */ options = {}) => send("GET", path, query, undefined, options),
+  post: (path, body, options) => send("POST", path, {}, body ?? {}, options),
+  put: (path, body, options) => send("PUT", path, {}, body, options),
+  patch: (path, body, options) => send("PATCH", path, {}, body, options),
+  remove: (path, options) => send("DELETE", path, {}, undefined, options),
+};
 
 /** A part of a path: names may hold any characters. */
 export const part = encodeURIComponent;
 
-/** The full address of a path, for people who want to copy it. */
-export const addressOf = (path, query = {}) => `${location.origin}${root}/api/v1${path}${queryText(query)}`;
+/**
+ * The full address of a path, for people who want to copy it.
+ * @param {Api.Paths<"GET">} path
+ */
+export const addressOf = (path) => `${location.origin}${root}/api/v1${path}${queryText({})}`;
 
+/** @param {Api.Words} query */
 function queryText(query) {
   const words = new URLSearchParams();
   const tenant = currentQuery().get("tenant");
   for (const [name, value] of Object.entries(tenant ? { ...query, tenant } : query)) {
     for (const one of Array.isArray(value) ? value : [value]) {
-      if (one !== undefined && one !== null && one !== "") words.append(name, one);
+      if (one !== undefined && one !== null && one !== "") words.append(name, String(one));
     }
   }
   const text = words.toString();
   return text ? `?${text}` : "";
 }
 
-/** `options.signal` ends it early; `options.headers` are sent as well; `options.whole` answers `{body, headers}`. */
+/**
+ * `options.signal` ends it early; `options.headers` are sent as well; `options.whole` answers `{body, headers}`.
+ * @param {string} method
+ * @param {string} path
+ * @param {Api.Words} query
+ * @param {unknown} body
+ * @param {Api.Options & { whole?: boolean }} [options]
+ * @returns {Promise<any>}
+ */
 async function send(method, path, query, body, { signal, headers = {}, whole = false } = {}) {
   const deadline = AbortSignal.timeout(DEADLINE);
   const address = `${root}/api/v1${path}${queryText(query)}`;
+  /** @type {RequestInit} */
   const request = {
     method,
     headers: body === undefined ? headers : { "Content-Type": "application/json", ...headers },
@@ -71,7 +90,10 @@ async function send(method, path, query, body, { signal, headers = {}, whole = f
   return whole ? { body: found, headers: answer.headers } : found;
 }
 
-/** What a proxy on the way says instead of the server is no JSON. */
+/**
+ * What a proxy on the way says instead of the server is no JSON.
+ * @param {string} text
+ */
 function read(text) {
   try {
     return parse(text);
@@ -80,6 +102,10 @@ function read(text) {
   }
 }
 
+/**
+ * @param {number} status
+ * @param {string} text
+ */
 function problemOf(status, text) {
   try {
     const problem = JSON.parse(text);

@@ -7,6 +7,7 @@ import { Shortcuts } from "./components/shortcuts.js";
 import { Toasts } from "./components/toasts.js";
 import { TopBar } from "./components/top-bar.js";
 import { Reloads } from "./components/reloads.js";
+import { focusOn } from "./focus.js";
 import { useScreen } from "./load-screen.js";
 import { Link, to, useLocation } from "./router.js";
 import { useSession } from "./session.js";
@@ -16,7 +17,7 @@ import { SCREENS } from "./screens.js";
 export function App() {
   const { parts } = useLocation();
   const [open, setOpen] = useState(false);
-  const main = useRef(null);
+  const main = useRef(/** @type {HTMLElement | null} */ (null));
   const name = parts[0] ?? "";
   const address = parts.map(encodeURIComponent).join("/");
   const screen = SCREENS.find((one) => one.path === name);
@@ -30,16 +31,17 @@ export function App() {
   }, [address]);
 
   useEffect(() => {
-    if (open) (document.querySelector("#nav a[aria-current]") ?? document.querySelector("#nav a")).focus();
+    if (open && !focusOn("#nav a[aria-current]")) focusOn("#nav a");
   }, [open]);
+  /** @param {KeyboardEvent} event */
   const leaveMenu = (event) => {
     if (!open || event.key !== "Escape") return;
     setOpen(false);
-    document.querySelector(".menu")?.focus();
+    focusOn(".menu");
   };
 
   return html`
-    <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>Skip to the content</a>
+    <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current?.focus(); }}>Skip to the content</a>
     <div class="frame ${open ? "nav-open" : ""}" onKeyDown=${leaveMenu}>
       <${Navigation} current=${name} />
       <div class="column">
@@ -57,9 +59,13 @@ export function App() {
   `;
 }
 
-/** Whether the user may open a screen; everybody may open their own notifications. */
+/**
+ * Whether the user may open a screen; everybody may open their own notifications.
+ * @type {(screen: ScreenEntry, session: Api.Session) => boolean}
+ */
 const isOpen = (screen, session) => (screen.needs ? session.may.includes(screen.needs) : session.user_id !== null || session.may.length > 0);
 
+/** @param {{ screen: ScreenEntry | undefined, parts: string[] }} props */
 function Screen({ screen, parts }) {
   const session = useSession();
   if (!screen) return html`<${Page} title="There is no such page"><p>Nothing is at this address. <${Link} to=${to([])}>Overview<//></p><//>`;
@@ -70,12 +76,14 @@ function Screen({ screen, parts }) {
   <//>`;
 }
 
+/** @param {{ screen: ScreenEntry, parts: string[] }} props */
 function Opened({ screen, parts }) {
   const { show, problem } = useScreen(screen);
   if (show) return html`<${show} parts=${parts} />`;
   return html`<${Page} title=${screen.name}>${problem ? html`<${Trouble} problem=${problem} />` : html`<${Loading} />`}<//>`;
 }
 
+/** @param {{ current: string }} props */
 function Navigation({ current }) {
   const session = useSession();
   const groups = [...new Set(SCREENS.map((one) => one.group))];

@@ -1,10 +1,25 @@
 // Where the focus goes when the element that had it goes away: never to the top of the page.
 
+/**
+ * Focus the first element that a selector finds; whether there is one.
+ * @param {string} selector
+ * @param {ParentNode | null} [within]
+ */
+export function focusOn(selector, within = document) {
+  const found = within?.querySelector(selector);
+  if (!(found instanceof HTMLElement)) return false;
+  found.focus();
+  return true;
+}
+
 const toMain = () => document.getElementById("main")?.focus({ preventScroll: true });
 
-/** Give the focus back to the element that had it; to the screen, if that is gone. */
+/**
+ * Give the focus back to the element that had it; to the screen, if that is gone.
+ * @param {Element | null} element
+ */
 export function giveBack(element) {
-  if (element?.isConnected && element !== document.body) element.focus();
+  if (element instanceof HTMLElement && element.isConnected && element !== document.body) element.focus();
   else toMain();
 }
 
@@ -13,7 +28,10 @@ export function keepFocus() {
   requestAnimationFrame(() => document.activeElement === document.body && toMain());
 }
 
-/** To the first field of a form that is marked as wrong, once it is. */
+/**
+ * To the first field of a form that is marked as wrong, once it is.
+ * @param {HTMLFormElement} form
+ */
 export function toFirstWrong(form) {
-  requestAnimationFrame(() => form.querySelector('[aria-invalid="true"]')?.focus());
+  requestAnimationFrame(() => focusOn('[aria-invalid="true"]', form));
 }

@@ -17,19 +17,30 @@ const BROKEN = `There is no live connection. Is the server running? A proxy befo
 /** Whether a person wants the page to stand still. Then nothing is asked or listened to. */
 export const paused = shared(false);
 /** `live`, `connecting`, `paused` or `hidden`. */
-export const state = shared("connecting");
+export const state = shared(/** @type {"live" | "connecting" | "paused" | "hidden"} */ ("connecting"));
 
 /** Whether the page may talk to the server by itself. */
 export const isAwake = shared(!document.hidden);
 
+/**
+ * @typedef {{ [word: string]: unknown }} Filter
+ * @typedef {{ topic: string, filter: Filter, begin: () => void, take: (message: Changes) => void, fail: (problem: Failure) => void }} Subscription
+ * @typedef {{ removed?: string[], items?: any[], next?: string | null, logs?: Api.LogLine[] }} Changes
+ */
+
+/** @type {Map<string, Subscription>} */
 const subscriptions = new Map();
+/** @type {WebSocket | null} */
 let socket = null;
 let attempt = 0;
+/** @type {number | null} */
 let timer = null;
 let number = 0;
 let opening = 0;
+/** @type {Problem | null} */
 let refusal = null; // why the server did not want the last connection
 let receivedAt = 0; // when the server last said something
+/** @type {string | null} */
 let knownTenant = null; // of the last connection that was accepted; at first the own one
 
 function follow() {
@@ -75,6 +86,7 @@ async function open() {
   }
 }
 
+/** @param {WebSocket} made */
 function begin(made) {
   socket = made;
   receivedAt = Date.now();
@@ -88,7 +100,10 @@ function lose() {
   again(null);
 }
 
-/** Try again in a while; subscribers get a refusal at once, and a silence if it lasts. */
+/**
+ * Try again in a while; subscribers get a refusal at once, and a silence if it lasts.
+ * @param {Problem | null} problem
+ */
 function again(problem) {
   if (!isAwake.get()) return;
   state.set("connecting");
@@ -102,7 +117,7 @@ function again(problem) {
 }
 
 function close() {
-  clearTimeout(timer);
+  clearTimeout(timer ?? undefined);
   timer = null;
   opening = 0;
   const old = socket;
@@ -119,6 +134,7 @@ setInterval(() => {
   else say({ type: "ping" });
 }, BEAT);
 
+/** @param {Changes & { type: string, id?: string, message: string, code: string }} message */
 function receive(message) {
   receivedAt = Date.now();
   if (message.type === "connected") {
@@ -130,31 +146,46 @@ function receive(message) {
     return;
   }
   if (message.type === "error" && message.id === undefined) refusal = new Problem(message.message, 0, message.code); // of the connection itself
-  const subscription = subscriptions.get(message.id);
+  const subscription = subscriptions.get(message.id ?? "");
   if (!subscription) return;
   if (message.type === "changes") subscription.take(message);
   if (message.type === "error") subscription.fail(new Problem(message.message, 0, message.code));
 }
 
+/**
+ * @param {string} id
+ * @param {Subscription} subscription
+ */
 function ask(id, { topic, filter, begin: start }) {
   start();
   say({ type: "subscribe", id, topic, ...filter });
 }
 
+/** @param {object} message */
 const say = (message) => socket?.readyState === WebSocket.OPEN && socket.send(stringify(message));
 
 /**
  * Follow a topic. `publish({rows, logs, next})` is called with a Map of rows by key, the lines of a log, and the cursor of
  * older rows, whenever something changed; `fail(problem)` if the server refuses or cannot be reached. Returns how to leave. While the page is paused,
  * the last rows stay.
+ * @template Row
+ * @param {string} topic
+ * @param {Filter} filter
+ * @param {(row: Row) => string} keyOf
+ * @param {(found: Pick<Followed<Row>, "logs" | "next"> & { rows: Map<string, Row> }) => void} publish
+ * @param {(problem: Failure) => void} fail
  */
-function subscribe(topic, filter, keyOf, publish, fail = () => {}) {
+function subscribe(topic, filter, keyOf, publish, fail) {
   const id = String(++number);
+  /** @type {Map<string, Row>} */
   let rows = new Map();
+  /** @type {Api.LogLine[]} */
   let logs = [];
+  /** @type {string | null} */
   let next = null;
   let fresh = false;
-  subscriptions.set(id, {
+  /** @type {Subscription} */
+  const subscription = {
     topic,
     filter,
     fail,
@@ -165,12 +196,13 @@ function subscribe(topic, filter, keyOf, publish, fail = () => {}) {
       fresh = false;
       for (const key of message.removed ?? []) rows.delete(key);
       for (const item of message.items ?? []) rows.set(keyOf(item), item);
-      if ("next" in message) next = message.next;
+      if (message.next !== undefined) next = message.next;
       if (message.logs) logs = [...logs, ...message.logs].slice(-MOST_LINES);
       publish({ rows, logs, next });
     },
-  });
-  if (socket?.readyState === WebSocket.OPEN && state.get() === "live") ask(id, subscriptions.get(id));
+  };
+  subscriptions.set(id, subscription);
+  if (socket?.readyState === WebSocket.OPEN && state.get() === "live") ask(id, subscription);
   else follow();
   return () => {
     subscriptions.delete(id);
@@ -178,15 +210,25 @@ function subscribe(topic, filter, keyOf, publish, fail = () => {}) {
   };
 }
 
+/** @param {{ id: string | null, name?: string }} row */
+const idOf = (row) => row.id ?? "";
+
 /**
  * What a topic shows: `{rows: Map or null before the first, logs, next, problem}`. With a problem, the rows are the last that
  * were known. The filter is compared by its words.
+ * @template {keyof Api.Topics} Topic
+ * @param {Topic} topic
+ * @param {Filter} [filter]
+ * @param {(row: Api.Topics[Topic]) => string} [keyOf]
+ * @returns {Followed<Api.Topics[Topic]>}
  */
-export function useLive(topic, filter = {}, keyOf = (row) => row.id) {
+export function useLive(topic, filter = {}, keyOf = idOf) {
   const words = stringify(filter);
-  const [seen, see] = useState({ rows: null, logs: [], next: null, problem: null, words });
+  /** @type {Followed<Api.Topics[Topic]> & { words: string }} */
+  const nothing = { rows: null, logs: [], next: null, problem: null, words };
+  const [seen, see] = useState(nothing);
   useEffect(() => {
-    see({ rows: null, logs: [], next: null, problem: null, words });
+    see(nothing);
     return subscribe(
       topic,
       parse(words),
@@ -195,5 +237,5 @@ export function useLive(topic, filter = {}, keyOf = (row) => row.id) {
       (problem) => see((before) => ({ ...before, problem })),
     );
   }, [topic, words, tenant]);
-  return seen.words === words ? seen : { rows: null, logs: [], next: null, problem: null, words };
+  return seen.words === words ? seen : nothing;
 }

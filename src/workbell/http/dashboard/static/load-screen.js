@@ -2,14 +2,18 @@
 import { Problem } from "./api.js";
 import { useEffect, useState } from "./ui.js";
 
+/** @type {Map<ScreenEntry, unknown>} */
 const loaded = new Map();
 
-/** `{show, problem}`: the component once it is there; null is no screen. */
+/**
+ * `{show, problem}`: the component once it is there.
+ * @param {ScreenEntry} screen
+ */
 export function useScreen(screen) {
-  const [problem, setProblem] = useState(null);
+  const [problem, setProblem] = useState(/** @type {Problem | null} */ (null));
   const [, redraw] = useState(0);
   useEffect(() => {
-    if (!screen || loaded.has(screen)) return;
+    if (loaded.has(screen)) return;
     screen.load().then(
       (file) => {
         loaded.set(screen, file[screen.name]);

@@ -4,7 +4,7 @@ import { signedOut } from "./api.js";
 import { App } from "./app.js";
 import { html, render } from "./ui.js";
 
-const root = document.getElementById("app");
+const root = /** @type {HTMLElement} */ (document.getElementById("app"));
 const PAUSE = 2000; // before the server is asked again, if it did not answer
 
 async function begin() {

@@ -7,13 +7,17 @@ import { useCallback, useEffect, useRef, useState } from "./ui.js";
 /**
  * `{data, problem, reload}` of GET path, asked again every so many seconds (0: only once). While it is asked again,
  * and after a failure, the last data stay. `path` may be null: nothing is asked.
+ * @template {Api.Paths<"GET">} P
+ * @param {P | null} path
+ * @param {Api.Query<"GET", P>} [query]
+ * @returns {Polled<Api.Answer<"GET", P>>}
  */
 export function usePoll(path, query = {}, seconds = 2) {
   const words = JSON.stringify(query);
   const tenant = useLocation().query.get("tenant");
   const key = `${path} ${words} ${tenant}`;
-  const [seen, see] = useState({ data: null, problem: null, key });
-  const asked = useRef(null);
+  const [seen, see] = useState(/** @type {Omit<Polled<Api.Answer<"GET", P>>, "reload"> & { key: string }} */ ({ data: null, problem: null, key }));
+  const asked = useRef(/** @type {AbortController | null} */ (null));
 
   const ask = useCallback(async () => {
     if (path === null) return;
@@ -28,7 +32,7 @@ export function usePoll(path, query = {}, seconds = 2) {
   }, [key]);
 
   useEffect(() => {
-    let timer = null;
+    let timer = 0;
     let turn = 0; // a round that another has begun after, or that nobody waits for any more, is the last of its kind
     const round = async () => {
       const mine = ++turn;

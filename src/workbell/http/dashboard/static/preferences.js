@@ -1,14 +1,21 @@
 // What a person has chosen, stored by the browser: the theme, the zone of times, and whether keyboard shortcuts are on.
 import { shared } from "./store.js";
 
+/**
+ * @template {string} T
+ * @param {string} name
+ * @param {T[]} known
+ * @param {T} otherwise
+ */
 function stored(name, known, otherwise) {
+  /** @type {string | null} */
   let found = null;
   try {
     found = localStorage.getItem(name);
   } catch {
     // Nothing can be stored here; the choice lives as long as the page.
   }
-  const preference = shared(known.includes(found) ? found : otherwise);
+  const preference = shared(known.find((one) => one === found) ?? otherwise);
   preference.listen((value) => {
     try {
       localStorage.setItem(name, value);

@@ -3,8 +3,9 @@ import { shared } from "./store.js";
 import { html } from "./ui.js";
 
 /** Where the service lies, such as "/ops" if it is mounted there. */
-export const root = document.querySelector('meta[name="workbell-root"]')?.content ?? "";
+export const root = document.querySelector('meta[name="workbell-root"]')?.getAttribute("content") ?? "";
 
+/** @param {string} path */
 const partsOf = (path) => path.split("/").filter(Boolean);
 
 const location_ = shared(read());
@@ -15,7 +16,10 @@ function read() {
   return { parts, query: new URLSearchParams(location.search) };
 }
 
-/** A part as it was meant. One that somebody typed with a bare "%" in it means what it says. */
+/**
+ * A part as it was meant. One that somebody typed with a bare "%" in it means what it says.
+ * @param {string} text
+ */
 function decoded(text) {
   try {
     return decodeURIComponent(text);
@@ -31,26 +35,35 @@ export const useLocation = () => location_.use();
 export const currentQuery = () => location_.get().query;
 export const listenToLocation = location_.listen;
 
-/** The words of a query as `to` takes them; of a word that stands there several times, all its values. */
+/**
+ * The words of a query as `to` takes them; of a word that stands there several times, all its values.
+ * @param {URLSearchParams} query
+ * @returns {Api.Words}
+ */
 export const wordsOf = (query) => Object.fromEntries([...new Set(query.keys())].map((name) => [name, query.getAll(name)]));
 
 /**
  * An address within the dashboard: `to(["runs", id], {tab: "log"})`. Parts may hold any characters. The tenant that is
  * looked at stays in it.
+ * @param {readonly string[]} parts
+ * @param {Api.Words} [query]
  */
 export function to(parts, query = {}) {
   const words = new URLSearchParams();
   const tenant = currentQuery().get("tenant");
   for (const [name, value] of Object.entries(tenant ? { tenant, ...query } : query)) {
     for (const one of Array.isArray(value) ? value : [value]) {
-      if (one !== undefined && one !== null && one !== "") words.append(name, one);
+      if (one !== undefined && one !== null && one !== "") words.append(name, String(one));
     }
   }
   const text = words.toString();
   return `${root}/${parts.map(encodeURIComponent).join("/")}${text ? `?${text}` : ""}`;
 }
 
-/** Go to an address; `replace` if Back shall not lead here again (typing in a filter). */
+/**
+ * Go to an address; `replace` if Back shall not lead here again (typing in a filter).
+ * @param {string} address
+ */
 export function go(address, { replace = false } = {}) {
   const here = address === `${location.pathname}${location.search}`; // one step back shall lead elsewhere
   history[replace || here ? "replaceState" : "pushState"](null, "", address);
@@ -61,8 +74,10 @@ export function go(address, { replace = false } = {}) {
 /**
  * A link to a screen, without loading the page anew. With a modifier key it opens a tab, as any link does. With `replace`
  * it shows the same screen in another way: Back does not lead through it, and nothing scrolls.
+ * @param {{ to: string, replace?: boolean, children?: Child, [name: string]: unknown }} props
  */
 export function Link({ to: address, replace = false, children, ...rest }) {
+  /** @param {MouseEvent} event */
   const follow = (event) => {
     if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();

@@ -3,6 +3,7 @@
 /**
  * The file has a component of the screen's `name`, which gets `parts`: what the path has behind its own. `key` is the
  * letter after `g` that leads there. `needs` is the scope without which the server would tell nothing.
+ * @type {ScreenEntry[]}
  */
 export const SCREENS = [
   { path: "", name: "Overview", group: "work", load: () => import("./screens/overview.js"), needs: "read", key: "o" },

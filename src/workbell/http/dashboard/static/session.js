@@ -2,17 +2,20 @@
 import { api } from "./api.js";
 import { shared } from "./store.js";
 
-const me = shared(null);
+const me = shared(/** @type {Api.Session | null} */ (null));
 
 /** Ask the server who this is; before the first screen is shown. */
 export async function loadSession() {
   me.set(await api.get("/tokens/self"));
 }
 
-/** `{actor, tenant, may, user_id}`; a tenant of `*` is all of them. */
-export const useSession = () => me.use();
+/** Who this is, once `loadSession` has ended; a tenant of `*` is all of them. */
+export const useSession = () => /** @type {Api.Session} */ (me.use());
 
-/** Whether the scope (`read`, `enqueue`, `operate`, `admin`) is given. */
+/**
+ * Whether the scope is given.
+ * @param {Api.Scope} scope
+ */
 export function useMay(scope) {
   return me.use()?.may.includes(scope) ?? false;
 }

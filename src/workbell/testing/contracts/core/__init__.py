@@ -4,6 +4,7 @@ Subclass `CoreContract` and supply a fixture `store` that gives an empty store, 
 """
 
 from workbell.testing.contracts.core.adding import AddingContract
+from workbell.testing.contracts.core.choosing import ChoosingContract
 from workbell.testing.contracts.core.claiming import ClaimingContract
 from workbell.testing.contracts.core.deduplicating import DeduplicatingContract
 from workbell.testing.contracts.core.leasing import LeasingContract
@@ -18,6 +19,7 @@ from workbell.testing.contracts.core.texts import TextsContract
 class CoreContract(
     AddingContract,
     DeduplicatingContract,
+    ChoosingContract,
     ClaimingContract,
     LeasingContract,
     LimitingContract,

@@ -33,6 +33,17 @@ class LanesContract:
             Counts(Lane("b", "default", "work"), 1, 1, 0, True, after(4)),
         }
         assert set(store.reports.counts()) == expected
+        for tenant in ("default", "b"):
+            assert set(store.reports.counts(tenant)) == {one for one in expected if one.lane.tenant == tenant}
+        assert store.reports.counts("nobody") == []
+
+    def test_how_many_run_in_the_lane_of_a_run(self, store: Store) -> None:
+        add(store, *[request(lane_key="a") for _ in range(3)])
+        assert len(claim(store, limit=2)) == 2
+        waiting, elsewhere, theirs = add(
+            store, request(lane_key="a"), request(lane_key="b"), request(tenant="t", lane_key="a")
+        )
+        assert [store.reports.running_beside(run) for run in (waiting, elsewhere, theirs)] == [2, 0, 0]
 
     def test_how_much_is_taken_can_be_asked(self, store: Store) -> None:
         add(store, *[request(lane_key="a") for _ in range(4)])

@@ -33,9 +33,9 @@ def payloads(store: Store, *values: Any) -> dict[str, Any]:
 
 def by_fields(store: Store, **wanted: Any) -> list[Run]:
     fields = read_fields({path.replace("__", "."): value for path, value in wanted.items()})
-    found = store.reports.search(Filter("default", fields=fields))
+    found = store.reports.search(Filter("default", input=fields))
     assert found.searched_to is None
-    assert store.reports.count(Filter("default", fields=fields)) == Counted(len(found.runs), False)
+    assert store.reports.count(Filter("default", input=fields)) == Counted(len(found.runs), False)
     return found.runs
 
 
@@ -174,15 +174,15 @@ class SearchingContract:
         assert ids(by_fields(store, customer__id=42)) == [second, first]
         assert ids(by_fields(store, customer__id=42, paid=True)) == [second]
         fields = read_fields({"customer.näme.a b": "x"})
-        assert ids(store.reports.search(Filter("default", fields=fields)).runs) == [first]
-        canceled = Filter("default", [Status.CANCELED], fields=read_fields({"customer.id": 42}))
+        assert ids(store.reports.search(Filter("default", input=fields)).runs) == [first]
+        canceled = Filter("default", [Status.CANCELED], input=read_fields({"customer.id": 42}))
         assert ids(store.reports.search(canceled).runs) == [first]
 
     def test_what_is_hard_to_read_is_passed_over(self, store: Store) -> None:
         """A NUL in one payload must not keep the others from being found."""
         has = payloads(store, {"a": "\x00", "n": 1}, {"a": "\ufffd", "n": 1}, {"a": "\\u0000", "n": 1}, {"\x00": 1})
         assert len(by_fields(store, n=1)) == 3
-        found = store.reports.search(Filter("default", fields=[FieldFilter("a", "\ufffd")])).runs
+        found = store.reports.search(Filter("default", input=[FieldFilter("a", "\ufffd")])).runs
         assert [has[run.id]["a"] for run in found] == ["\ufffd"]
         assert [has[run.id]["a"] for run in by_fields(store, a="\\u0000")] == ["\\u0000"]
 
@@ -193,15 +193,15 @@ class SearchingContract:
         )
         finish(store, *runs[::2])
         for wanted, indexes in (
-            (Filter("default", fields=[FieldFilter("n", 3)]), [number for number in range(40) if number % 7 == 3]),
+            (Filter("default", input=[FieldFilter("n", 3)]), [number for number in range(40) if number % 7 == 3]),
             (
-                Filter("default", fields=[FieldFilter("n", 3)], limit=2),
+                Filter("default", input=[FieldFilter("n", 3)], limit=2),
                 [number for number in range(40) if number % 7 == 3],
             ),
             (Filter("default", user_id=1, limit=4), [number for number in range(40) if number % 3 == 1]),
             (Filter("default", [Status.CANCELED], limit=7), list(range(0, 40, 2))),
             (Filter("default", limit=13), list(range(40))),
-            (Filter("default", fields=[FieldFilter("n", 99)]), []),
+            (Filter("default", input=[FieldFilter("n", 99)]), []),
         ):
             pages, before = [], None
             while True:
@@ -214,7 +214,7 @@ class SearchingContract:
                 assert before is None or searched_to < before
                 before = searched_to
             assert [run_id for page in pages for run_id in page] == [runs[index].id for index in reversed(indexes)]
-            if wanted.fields:
+            if wanted.input:
                 assert len(pages) >= 4, "of forty runs, ten at a time"
 
     def test_any_filter_means_the_same_to_every_store(self, store: Store) -> None:
@@ -233,7 +233,7 @@ class SearchingContract:
                 "schedule": (None, None, *schedules),
                 "user_id": (None, None, 1),
                 "since": (None, None, after(20)),
-                "fields": ((), (), (FieldFilter("n", 1),)),
+                "input": ((), (), (FieldFilter("n", 1),)),
             }
             drawn: dict[str, Any] = {word: draw.choice(values) for word, values in words.items()}
             wanted = Filter(**drawn, limit=draw.choice((3, 100)))
@@ -246,7 +246,7 @@ class SearchingContract:
                     break
             assert found == expected, wanted
             assert store.reports.count(wanted) == Counted(len(expected), False), wanted
-            if not wanted.fields:
+            if not wanted.input:
                 assert ids(store.runs.list(wanted)) == expected[: wanted.limit], wanted
 
     def test_the_last_page_has_nothing_behind_it(self, store: Store) -> None:
@@ -267,6 +267,6 @@ class SearchingContract:
         assert store.reports.count(Filter(None, [Status.QUEUED])) == Counted(23, False)
         assert store.reports.count(Filter("default", [Status.CANCELED])) == Counted(8, False)
         assert store.reports.count(Filter("nobody")) == Counted(0, False)
-        counted = store.reports.count(Filter("default", fields=[FieldFilter("n", 1)]), scan=10)
+        counted = store.reports.count(Filter("default", input=[FieldFilter("n", 1)]), scan=10)
         assert counted.capped
         assert 5 <= counted.count <= 10

@@ -134,6 +134,15 @@ class WatchingContract:
             store.workers.put(one)
         assert store.workers.list() == [third, first, second]
 
+    def test_runs_are_counted_by_the_worker_that_holds_them(self, store: Store) -> None:
+        assert store.workers.held() == {}
+        add(store, request(), request("other"), request(tenant="t"), request(delay=99))
+        assert len(claim(store, worker="a", limit=2)) == 2
+        (last,) = claim(store, worker="b")
+        assert store.workers.held() == {"a": 2, "b": 1}
+        store.runs.apply([state.release(last, after(1))])
+        assert store.workers.held() == {"a": 2}
+
     def test_a_worker_that_is_put_again_is_changed(self, store: Store) -> None:
         store.workers.put(worker())
         changed = worker(host="other", pid=5, jobs=("new",), queues=None, seen_at=after(9), stopping=True)

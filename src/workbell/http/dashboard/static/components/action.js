@@ -8,6 +8,7 @@ import { toast } from "./toasts.js";
 /**
  * `run` is async; what it returns, if it is a text, is shown as a message. `ask` ({title, text, action}) is a question
  * before it, for what cannot be taken back; or an async function that makes it. `needs` is the scope.
+ * @param {{ label: string, run: () => Promise<unknown>, ask?: Question | (() => Promise<Question>) | null, needs?: Api.Scope, classes?: string, title?: string, disabled?: boolean }} props
  */
 export function Action({ label, run, ask, needs = "operate", classes = "", title, disabled = false }) {
   const may = useMay(needs);
@@ -29,7 +30,10 @@ export function Action({ label, run, ask, needs = "operate", classes = "", title
   </button>`;
 }
 
-/** Do it, and show what came of it; whether it worked. */
+/**
+ * Do it, and show what came of it; whether it worked.
+ * @param {() => unknown} run
+ */
 export async function attempt(run) {
   try {
     const text = await run();

@@ -10,7 +10,9 @@ import { Status } from "./status.js";
 import { Table } from "./table.js";
 import { countText } from "./value.js";
 
+/** @param {Api.Agent} agent */
 const stateOf = (agent) => (!agent.enabled ? "disabled" : agent.alive ? "alive" : agent.seen_at ? "lost" : "scheduled");
+/** @type {{ [state: string]: string }} */
 const SAID = { scheduled: "not seen yet", disabled: "switched off" };
 
 export function AgentTable() {
@@ -20,7 +22,7 @@ export function AgentTable() {
   if (!data.items.length) {
     return html`<${Empty} code="workbell agents pair --name web-1">No agent is paired. This prints what another machine needs:<//>`;
   }
-  return html`<${Table} caption="Agents" rows=${data.items} columns=${[
+  return html`<${Table} caption="Agents" rows=${data.items} columns=${/** @type {Column<Api.Agent>[]} */ ([
     { name: "Agent", cell: (agent) => html`<${Link} class="strong" to=${to(["runs"], { target: agent.name })}>${agent.name}<//>` },
     { name: "State", cell: (agent) => html`<${Status} of=${stateOf(agent)} says=${SAID[stateOf(agent)]} />` },
     { name: "Labels", cell: (agent) => agent.labels.join(", ") || "none" },
@@ -29,15 +31,17 @@ export function AgentTable() {
     { name: "Where", cell: (agent) => `${agent.host} ${agent.version}` },
     { name: "Seen", classes: "when", cell: (agent) => html`<${Time} at=${agent.seen_at} ago />` },
     { name: "Actions", hidden: true, classes: "number", cell: (agent) => html`<${Switch} agent=${agent} reload=${reload} />` },
-  ]} />`;
+  ])} />`;
 }
 
+/** @param {{ agent: Api.Agent }} props */
 function Doing({ agent }) {
   const { data, problem } = usePoll("/runs/count", { target: agent.name, status: "running" }, 5);
   if (!data) return problem ? "–" : "…";
   return html`<${Link} to=${to(["runs"], { target: agent.name, status: "running" })}>${data.count ? `${countText(data)} running` : "nothing"}<//>`;
 }
 
+/** @param {{ agent: Api.Agent, reload: Reload }} props */
 function Switch({ agent, reload }) {
   const change = async () => {
     await api.patch(`/agents/${part(agent.name)}`, { enabled: !agent.enabled });

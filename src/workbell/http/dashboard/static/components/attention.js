@@ -7,7 +7,10 @@ import { html } from "../ui.js";
 const ENDPOINTS = 5; // seconds between two questions
 const DOCTOR = 60;
 
-/** `queues` as GET /queues tells them. */
+/**
+ * `queues` as GET /queues tells them.
+ * @param {{ queues: Api.Queue[] | undefined }} props
+ */
 export function Attention({ queues }) {
   const everything = useSession().tenant === "*";
   const { data: endpoints } = usePoll("/webhooks", {}, ENDPOINTS);
@@ -19,13 +22,20 @@ export function Attention({ queues }) {
   </ul>`;
 }
 
+/**
+ * @param {number} count
+ * @param {string} one
+ * @param {string} many
+ */
 const counted = (count, one, many) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
+/** @param {Api.Queue[]} queues */
 const pausedLines = (queues) =>
   queues
     .filter((queue) => queue.paused)
     .map((queue) => ({ address: to(["queues", queue.name]), text: `Queue ${queue.name} is paused; ${counted(queue.queued, "run waits", "runs wait")}.` }));
 
+/** @param {Api.Endpoint[]} endpoints */
 function endpointLines(endpoints) {
   const failing = endpoints.filter((one) => one.enabled && one.failing_since);
   const disabled = endpoints.filter((one) => !one.enabled);
@@ -35,6 +45,7 @@ function endpointLines(endpoints) {
   ];
 }
 
+/** @param {Api.Finding[]} items */
 function doctorLines(items) {
   const wrong = items.filter((one) => one.state === "problem");
   return wrong.length ? [{ address: to(["doctor"]), text: `Doctor, at risk: ${wrong.map((one) => one.name).join(", ")}.` }] : [];

@@ -7,10 +7,13 @@ import { Action } from "./action.js";
 import { useRunCount } from "./run-count.js";
 import { countText } from "./value.js";
 
+/** @type {Api.RunStatus[]} */
 const LIVE = ["scheduled", "queued", "running"];
+/** @type {Api.RunStatus[]} */
 const ENDED = ["succeeded", "failed", "canceled"];
 const AT_ONCE = 6; // requests in the air
 
+/** @param {{ chosen: Set<string>, clear: () => void, words: RunFilterWords, rows: Api.Run[] }} props */
 export function BulkBar({ chosen, clear, words, rows }) {
   const may = useMay("operate");
   const picked = rows.filter((run) => chosen.has(run.id));
@@ -37,13 +40,21 @@ export function BulkBar({ chosen, clear, words, rows }) {
   `;
 }
 
+/** @param {number} count */
 const leftOut = (count) => (count ? ` ${runsText(count)} of those chosen ${count === 1 ? "was" : "were"} retried before, and ${count === 1 ? "is" : "are"} left out.` : "");
 
+/** @param {number} count */
 const runsText = (count) => `${count.toLocaleString("en")} ${count === 1 ? "run" : "runs"}`;
 
+/**
+ * @param {Api.Run[]} runs
+ * @param {"cancel" | "retry"} verb
+ * @param {() => void} clear
+ */
 async function each(runs, verb, clear) {
   let done = 0;
-  let refused = null;
+  /** @type {Failure[]} */
+  const refused = [];
   const left = [...runs];
   const work = async () => {
     for (let run = left.shift(); run; run = left.shift()) {
@@ -51,17 +62,21 @@ async function each(runs, verb, clear) {
         await api.post(`/runs/${part(run.id)}/${verb}`);
         done++;
       } catch (problem) {
-        refused = problem;
+        refused.push(problem);
       }
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   clear();
-  if (refused) throw new Error(`${done} of ${runs.length} done. ${refused.message}`);
+  const last = refused.at(-1);
+  if (last) throw new Error(`${done} of ${runs.length} done. ${last.message}`);
   return `${runsText(done)}: ${verb === "cancel" ? "canceled" : "started again"}.`;
 }
 
-/** All that match, also those on other pages: a run of its own does it, and can be watched. */
+/**
+ * All that match, also those on other pages: a run of its own does it, and can be watched.
+ * @param {{ words: RunFilterWords, may: boolean }} props
+ */
 function AllMatching({ words, may }) {
   const count = useRunCount(words.query);
   if (!count) return null;
@@ -73,20 +88,24 @@ function AllMatching({ words, may }) {
 }
 
 // What an action can be done to, what it means where the filter names no status, and what comes of it.
+/** @type {{ [action: string]: { possible: Api.RunStatus[], meant: Api.RunStatus[], outcome: string, more?: { retried: boolean } } }} */
 const ACTIONS = {
   cancel: { possible: LIVE, meant: LIVE, outcome: "will be canceled" },
   retry: { possible: ENDED, meant: ["failed"], outcome: "will be started again as new runs", more: { retried: false } },
 };
 
+/** @param {string[]} words */
 const oneOf = (words) => words.join(", ").replace(/, ([^,]*)$/, " or $1");
 
+/** @param {Api.Words} query */
 const count = (query) => api.get("/runs/count", query);
 
+/** @param {{ action: "cancel" | "retry", label: string, words: RunFilterWords }} props */
 function Bulk({ action, label, words }) {
-  const { possible, meant, outcome, more = {} } = ACTIONS[action];
-  const wanted = words.query.status;
+  const { possible, meant, outcome, more } = ACTIONS[action];
+  const wanted = words.topic.status;
   const status = wanted ? wanted.filter((name) => possible.includes(name)) : meant;
-  if (!status.length || (more.retried === false && words.query.retried === "true")) return null;
+  if (!status.length || (more?.retried === false && words.query.retried === "true")) return null;
   const ask = async () => {
     const [found, all] = await Promise.all([count({ ...words.query, status, ...more }), count({ ...words.query, status })]);
     const before = all.count - found.count;

@@ -4,7 +4,12 @@ import { theme, zone } from "../preferences.js";
 import { timeText } from "../times.js";
 import { html, useEffect, useRef } from "../ui.js";
 
-/** A token's colour in the theme that is on: a canvas knows no variables, and no light-dark(). */
+/** @typedef {{ name: string, values: number[], colour: string, fill?: boolean, dash?: number[] }} Series */
+
+/**
+ * A token's colour in the theme that is on: a canvas knows no variables, and no light-dark().
+ * @param {string} name
+ */
 function colour(name) {
   const probe = document.createElement("i");
   probe.style.color = `var(${name})`;
@@ -14,6 +19,7 @@ function colour(name) {
   return found;
 }
 
+/** @param {string} text */
 const paler = (text) => text.replace(/^rgb\((.*)\)$/, "rgba($1, 0.14)");
 // Labels of the axis by the space between two; the day stands below the first of each day.
 const TICKS = [[86_400, "{D} {MMM}", null], [3600, "{HH}:{mm}", "\n{D} {MMM}"], [60, "{HH}:{mm}", "\n{D} {MMM}"], [1, "{HH}:{mm}:{ss}", null]].map(
@@ -21,7 +27,11 @@ const TICKS = [[86_400, "{D} {MMM}", null], [3600, "{HH}:{mm}", "\n{D} {MMM}"], 
 );
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500].flatMap((step) => [step, step * 1000, step * 1_000_000]).sort((one, other) => one - other);
 
-/** The numbers of a step, for who points at it. */
+/**
+ * The numbers of a step, for who points at it.
+ * @param {{ at: string[], series: Series[], choice: string }} given
+ * @param {number | null | undefined} index
+ */
 function numbersAt({ at, series, choice }, index) {
   if (index === null || index === undefined || !at[index]) return "";
   return `${timeText(at[index], choice)}: ${series.map((one) => `${one.values[index].toLocaleString("en")} ${one.name}`).join(", ")}`;
@@ -31,13 +41,14 @@ function numbersAt({ at, series, choice }, index) {
  * `at`: times as the API tells them; `series`: [{name, values, colour: "--good", fill, dash}]. `summary` is the sentence. So many of the last steps are
  * `open`, not over yet: they are in the table and the sentence, and not drawn, as each would seem a fall.
  * The chart is drawn anew only if what it is made of changes; new numbers are put into it.
+ * @param {{ title: string, at: string[], series: Series[], summary: string, open?: number, height?: number }} props
  */
 export function Chart({ title, at, series, summary, open = 0, height = 200 }) {
-  const frame = useRef(null);
-  const plot = useRef(null);
-  const pointed = useRef(null);
-  const latest = useRef(null);
+  const frame = useRef(/** @type {HTMLElement | null} */ (null));
+  const plot = useRef(/** @type {uPlot | null} */ (null));
+  const pointed = useRef(/** @type {HTMLElement | null} */ (null));
   const choice = zone.use();
+  const latest = useRef({ at, series, choice });
   latest.current = { at, series, choice };
   const themeName = theme.use();
   const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
@@ -46,25 +57,27 @@ export function Chart({ title, at, series, summary, open = 0, height = 200 }) {
   const shape = JSON.stringify([series.map((one) => one.name), choice, themeName, dark]);
 
   useEffect(() => {
+    const parent = frame.current;
+    if (!parent) return undefined;
     const axis = { stroke: colour("--faint"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
     const made = new uPlot(
       {
-        width: frame.current.clientWidth || 600,
+        width: parent.clientWidth || 600,
         height,
         legend: { show: false },
         cursor: { drag: { x: false, y: false } },
-        hooks: { setCursor: [({ cursor }) => (pointed.current.textContent = numbersAt(latest.current, cursor.idx))] },
+        hooks: { setCursor: [({ cursor }) => pointed.current && (pointed.current.textContent = numbersAt(latest.current, cursor.idx))] },
         tzDate: (seconds) => (choice === "utc" ? uPlot.tzDate(new Date(seconds * 1000), "UTC") : new Date(seconds * 1000)),
         scales: { y: { range: (_plot, _low, high) => [0, Math.max(high ?? 0, 1) * 1.1] } },
         axes: [{ ...axis, values: TICKS }, { ...axis, size: 52, incrs: WHOLE }],
         series: [{}, ...series.map((one) => ({ label: one.name, stroke: colour(one.colour), width: 2, dash: one.dash, fill: one.fill ? paler(colour(one.colour)) : undefined, points: { show: false } }))],
       },
       data,
-      frame.current,
+      parent,
     );
     plot.current = made;
     const resized = new ResizeObserver(() => made.setSize({ width: frame.current?.clientWidth || 600, height }));
-    resized.observe(frame.current);
+    resized.observe(parent);
     return () => {
       resized.disconnect();
       made.destroy();

@@ -9,6 +9,7 @@ import { Block } from "./value.js";
 
 const OWN = "default"; // the tenant that the command line means if none is named
 
+/** @param {{ run: Api.Run }} props */
 export function CopyAs({ run }) {
   const input = stringify(run.input);
   const tenant = run.tenant === OWN ? [] : [`--tenant=${run.tenant}`];

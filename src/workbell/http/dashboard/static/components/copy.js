@@ -2,7 +2,10 @@
 import { html, useState } from "../ui.js";
 import { announce } from "./toasts.js";
 
-/** Puts a text on the clipboard; whether that worked. */
+/**
+ * Puts a text on the clipboard; whether that worked.
+ * @param {string} text
+ */
 async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -17,12 +20,15 @@ async function copyText(text) {
     area.select();
     const done = document.execCommand("copy");
     area.remove();
-    before?.focus?.();
+    if (before instanceof HTMLElement) before.focus();
     return done;
   }
 }
 
-/** A button that copies. `label` says what, if it is not obvious. */
+/**
+ * A button that copies. `label` says what, if it is not obvious.
+ * @param {{ text: string, label?: string }} props
+ */
 export function Copy({ text, label = "Copy" }) {
   const [done, setDone] = useState(false);
   const copy = async () => {

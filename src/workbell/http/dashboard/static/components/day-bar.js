@@ -10,37 +10,57 @@ const DAY = 86_400;
 const MOST = 1000; // marks on the bar
 const MANY = 60; // thinner marks
 
+/** @import { WallClock } from "../times.js" */
+/**
+ * @typedef {{ ticks: { second: number, clock: string, fired: boolean, count: number }[], more: boolean }} Been
+ * @typedef {{ second: number, clock: string, note: string | null }} Coming
+ */
+
+/** @param {{ schedule: Api.Schedule }} props */
 export function DayBar({ schedule }) {
   const now = useNow();
   const here = wallClock(now, schedule.timezone);
   const date = here?.date ?? null;
-  const path = `/schedules/${part(schedule.name)}`;
+  const path = /** @type {const} */ (`/schedules/${part(schedule.name)}`);
   // From where the ledger ends: what is due by then has its entry there.
-  const after = useMemo(() => new Date(Math.max(now, Date.parse(schedule.last_scheduled_at ?? 0))).toISOString(), [date, schedule.last_scheduled_at]);
+  const after = useMemo(() => new Date(Math.max(now, schedule.last_scheduled_at ? Date.parse(schedule.last_scheduled_at) : 0)).toISOString(), [date, schedule.last_scheduled_at]);
   const { data: preview } = usePoll(date && idle(schedule) === null ? `${path}/preview` : null, { after, n: MOST }, 0);
-  const { data: ledger, reload } = usePoll(date && `${path}/ticks`, { limit: MOST }, 0);
+  const { data: ledger, reload } = usePoll(date ? `${path}/ticks` : null, { limit: MOST }, 0);
   const stands = `${schedule.last_scheduled_at} ${schedule.last_fire_at} ${schedule.last_run_id}`;
   useEffect(() => {
     if (ledger) reload();
   }, [stands]);
   if (!here) return html`<p class="faint">This browser does not know the zone ${schedule.timezone}, so it cannot draw its day.</p>`;
-  return html`<${Day} schedule=${schedule} here=${here} been=${ledger && beenOf(ledger.items, date, schedule.timezone)}
-    coming=${idle(schedule) === null ? preview && comingOf(preview, date) : []} />`;
+  return html`<${Day} schedule=${schedule} here=${here} been=${ledger && beenOf(ledger.items, here.date, schedule.timezone)}
+    coming=${idle(schedule) === null ? preview && comingOf(preview, here.date) : []} />`;
 }
 
-/** Why nothing is to come; null, if something may be. */
+/**
+ * Why nothing is to come; null, if something may be.
+ * @param {{ enabled: boolean, paused: boolean }} given
+ */
 const idle = ({ enabled, paused }) => (paused ? "paused" : enabled ? null : "disabled");
 
-/** The entries of the ledger of a date, as {second, clock, fired, count}, oldest first; `more`: not all were read. */
+/**
+ * The entries of the ledger of a date, as {second, clock, fired, count}, oldest first; `more`: not all were read.
+ * @param {Api.Tick[]} ticks
+ * @param {string} date
+ * @param {string} zone
+ */
 function beenOf(ticks, date, zone) {
-  const all = ticks.map((tick) => ({ ...wallClock(tick.due, zone), fired: tick.outcome === "fired", count: tick.count }));
+  const all = ticks.map((tick) => ({ date: "", second: 0, ...wallClock(tick.due, zone), fired: tick.outcome === "fired", count: tick.count }));
   const today = all.filter((one) => one.date === date).map((one) => ({ ...one, clock: clockOf(one.second) }));
-  return { ticks: today.reverse(), more: ticks.length === MOST && all.at(-1).date === date };
+  return { ticks: today.reverse(), more: ticks.length === MOST && all.at(-1)?.date === date };
 }
 
+/** @param {number} second */
 const clockOf = (second) => new Date(second * 1000).toISOString().slice(11, second % 60 ? 19 : 16);
 
-/** The ticks to come of a date, as {second, clock, note}; null, if there are too many. */
+/**
+ * The ticks to come of a date, as {second, clock, note}; null, if there are too many.
+ * @param {{ local: string[], notes: (string | null)[] }} given
+ * @param {string} date
+ */
 function comingOf({ local, notes }, date) {
   if (local.length === MOST && local[MOST - 1].startsWith(date)) return null;
   const all = local.map((text, index) => ({ text, note: notes[index] })).filter((one) => one.text.startsWith(date));
@@ -50,15 +70,20 @@ function comingOf({ local, notes }, date) {
   });
 }
 
+/** @param {string} clock */
 const secondOf = (clock) => clock.split(":").reduce((sum, number) => sum * 60 + Number(number), 0) * 60;
 
-/** The parts of the day in which runs may start: one, or two if it goes over midnight. */
+/**
+ * The parts of the day in which runs may start: one, or two if it goes over midnight.
+ * @param {Api.Schedule["window"]} window
+ */
 function partsOf(window) {
   if (!window) return [[0, DAY]];
   const [from, until] = window.map(secondOf);
   return from < until ? [[from, until]] : [[0, until], [from, DAY]].filter(([start, end]) => start < end);
 }
 
+/** @param {{ schedule: Api.Schedule, here: WallClock, been: Been | null, coming: Coming[] | null | undefined }} props */
 function Day({ schedule, here, been, coming }) {
   const open = partsOf(schedule.window);
   const inside = open.some(([start, end]) => start <= here.second && here.second < end);
@@ -96,8 +121,16 @@ function Day({ schedule, here, been, coming }) {
   `;
 }
 
+/** @param {{ second: number }[]} [runs] */
 const pathOf = (runs = []) => runs.map((one) => `M${one.second} 8V32`).join("") || "M0 0";
 
+/**
+ * @param {Api.Schedule} schedule
+ * @param {WallClock} here
+ * @param {Been | null} been
+ * @param {Coming[] | null | undefined} coming
+ * @param {boolean} inside
+ */
 function sayDay(schedule, here, been, coming, inside) {
   const { window, outside, timezone } = schedule;
   const clock = new Date(here.second * 1000).toISOString().slice(11, 16);
@@ -109,6 +142,7 @@ function sayDay(schedule, here, been, coming, inside) {
   return `${first} ${second} ${been ? sayBeen(been) : ""} ${coming === undefined ? "" : sayComing(coming, schedule)}`.trim();
 }
 
+/** @param {Been} given */
 function sayBeen({ ticks, more }) {
   const fired = ticks.filter((one) => one.fired);
   const left = ticks.filter((one) => !one.fired).reduce((sum, one) => sum + one.count, 0);
@@ -118,6 +152,10 @@ function sayBeen({ ticks, more }) {
   return `${started}${clocks}${left ? `; ${left.toLocaleString("en")} ${left === 1 ? "tick" : "ticks"} made no run` : ""}.`.replace(/^at/, "At");
 }
 
+/**
+ * @param {Coming[] | null} coming
+ * @param {Api.Schedule} schedule
+ */
 function sayComing(coming, schedule) {
   if (coming === null) return `More than ${MOST.toLocaleString("en")} are to come today, too many to draw.`;
   if (idle(schedule)) return `None is to come: the schedule is ${idle(schedule)}.`;

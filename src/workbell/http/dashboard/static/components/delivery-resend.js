@@ -5,7 +5,10 @@ import { Action } from "./action.js";
 
 const ENDED = new Set(["succeeded", "failed", "canceled"]);
 
-/** Sends the event once more. One that still waits for its next try is canceled first, lest it be sent twice. */
+/**
+ * Sends the event once more. One that still waits for its next try is canceled first, lest it be sent twice.
+ * @param {{ endpoint: Api.Endpoint, delivery: Pick<Api.Delivery, "id" | "event" | "status">, done: Reload, classes?: string }} props
+ */
 export function Resend({ endpoint, delivery, done, classes = "" }) {
   const ended = ENDED.has(delivery.status);
   if (!delivery.event || !endpoint.enabled || !(ended || delivery.status === "scheduled")) return null;

@@ -11,6 +11,7 @@ import { Facts, Loading, Trouble } from "./page.js";
 import { Status } from "./status.js";
 import { Block } from "./value.js";
 
+/** @param {{ id: string, endpoint: Api.Endpoint, close: () => void, done: Reload }} props */
 export function DeliveryDialog({ id, endpoint, close, done }) {
   const { data: run, problem } = usePoll(`/runs/${part(id)}`, {}, 1);
   const { data: tries } = usePoll(`/webhooks/deliveries/${part(id)}/attempts`, {}, 1);
@@ -38,6 +39,7 @@ export function DeliveryDialog({ id, endpoint, close, done }) {
   `;
 }
 
+/** @param {Api.Run} run */
 const factsOf = (run) => [
   ["Status", html`<${DeliveryStatus} delivery=${{ status: run.status, attempts: run.attempt }} />`],
   ["Event", run.event && html`<${Link} to=${to(["events", run.event])}>${run.event}<//>`],
@@ -47,8 +49,9 @@ const factsOf = (run) => [
   ["Why canceled", run.status === "canceled" && run.reason],
 ];
 
+/** @param {{ one: Api.Attempt }} props */
 function Try({ one }) {
-  const answer = one.result ?? {};
+  const answer = /** @type {{ duration_ms?: number, status_code?: number, answer?: string }} */ (one.result ?? {});
   const took = answer.duration_ms ? answer.duration_ms / 1000 : between(one.started_at, one.finished_at);
   return html`<li>
     <h3>Attempt ${one.number} <${Status} of=${one.status} says=${one.status === "succeeded" ? "delivered" : undefined} /></h3>

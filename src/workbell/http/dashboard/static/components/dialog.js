@@ -1,22 +1,27 @@
 // Dialogs: the browser's own <dialog>, which keeps the focus inside, closes with Escape and gives the focus back.
 import { shared } from "../store.js";
-import { giveBack } from "../focus.js";
+import { focusOn, giveBack } from "../focus.js";
 import { html, useEffect, useId, useRef, useState } from "../ui.js";
 
-/** A dialog that is open as long as it is rendered. `onClose` is called by Escape and by the button. */
+/**
+ * A dialog that is open as long as it is rendered. `onClose` is called by Escape and by the button.
+ * @param {{ title: string, onClose: () => void, children?: Child, wide?: boolean }} props
+ */
 export function Dialog({ title, onClose, children, wide = false }) {
-  const element = useRef(null);
+  const element = useRef(/** @type {HTMLDialogElement | null} */ (null));
   const name = useId();
   useEffect(() => {
     const dialog = element.current;
     const before = document.activeElement;
+    if (!dialog) return undefined;
     dialog.showModal();
-    dialog.querySelector("form :is(input, select, textarea, button)")?.focus(); // else it would be on the cross
+    focusOn("form :is(input, select, textarea, button)", dialog); // else it would be on the cross
     return () => {
       dialog.close();
       giveBack(before);
     };
   }, []);
+  /** @param {Event} event */
   const cancel = (event) => {
     event.preventDefault();
     onClose();
@@ -32,11 +37,13 @@ export function Dialog({ title, onClose, children, wide = false }) {
   `;
 }
 
-const question = shared(null);
+const question = shared(/** @type {(Question & { answer: (yes: boolean) => void }) | null} */ (null));
 
 /**
  * Ask before something that cannot be taken back: `await confirm({title, text, action: "Delete"})`. With `word`, that
  * word must be typed first.
+ * @param {Question} asked
+ * @returns {Promise<boolean>}
  */
 export function confirm(asked) {
   return new Promise((answer) => question.set({ ...asked, answer }));
@@ -46,6 +53,7 @@ export function confirm(asked) {
 export function Confirmations() {
   const asked = question.use();
   if (!asked) return null;
+  /** @param {boolean} yes */
   const end = (yes) => {
     question.set(null);
     asked.answer(yes);
@@ -53,9 +61,11 @@ export function Confirmations() {
   return html`<${Question} asked=${asked} end=${end} />`;
 }
 
+/** @param {{ asked: Question, end: (yes: boolean) => void }} props */
 function Question({ asked, end }) {
   const [typed, type] = useState("");
   const ready = !asked.word || typed === asked.word;
+  /** @param {Event} event */
   const agree = (event) => {
     event.preventDefault();
     if (ready) end(true);

@@ -13,8 +13,10 @@ import { Field } from "./field.js";
 import { SubmitFoot, useSubmit } from "./submit.js";
 import { toast } from "./toasts.js";
 
-export const pathOf = (endpoint) => `/webhooks/${part(endpoint.id)}`;
+/** @param {Api.Endpoint} endpoint */
+export const pathOf = (endpoint) => /** @type {const} */ (`/webhooks/${part(endpoint.id)}`);
 
+/** @param {{ endpoint: Api.Endpoint, reload: Reload }} props */
 export function EndpointActions({ endpoint, reload }) {
   if (!useMay("operate")) return null;
   const remove = async () => {
@@ -37,7 +39,10 @@ export function EndpointActions({ endpoint, reload }) {
   `;
 }
 
-/** A test ping, which no brake holds up. */
+/**
+ * A test ping, which no brake holds up.
+ * @param {{ endpoint: Api.Endpoint, label?: string }} props
+ */
 export function TryNow({ endpoint, label = "Try now" }) {
   const ping = async () => {
     const delivery = await api.post(`${pathOf(endpoint)}/test`);
@@ -46,6 +51,7 @@ export function TryNow({ endpoint, label = "Try now" }) {
   return html`<${Action} label=${label} classes=${label === "Try now" ? "primary" : ""} run=${ping} />`;
 }
 
+/** @param {{ endpoint: Api.Endpoint, reload: Reload, classes?: string }} props */
 export function Enable({ endpoint, reload, classes = "" }) {
   const run = async () => {
     await api.post(`${pathOf(endpoint)}/enable`);
@@ -55,6 +61,7 @@ export function Enable({ endpoint, reload, classes = "" }) {
   return html`<${Action} label="Enable" classes=${classes} run=${run} />`;
 }
 
+/** @param {{ endpoint: Api.Endpoint, reload: Reload }} props */
 function Disable({ endpoint, reload }) {
   const [open, setOpen] = useState(false);
   const [reason, setReason] = useState("disabled by hand");

@@ -8,11 +8,20 @@ import { Area, Field } from "./field.js";
 import { SubmitFoot, useSubmit } from "./submit.js";
 import { toast } from "./toasts.js";
 
+/**
+ * @typedef {Pick<Api.Endpoint, "url" | "patterns" | "description" | "rate" | "concurrency" | "timeout" | "header_names">} EndpointWords
+ * @typedef {ReturnType<typeof textsOf>} EndpointTexts
+ * @typedef {ReturnType<typeof settingsOf>} EndpointSettings
+ */
+
+/** @type {EndpointWords} */
 const NEW = { url: "", patterns: [], description: "", rate: null, concurrency: null, timeout: null, header_names: [] };
 
+/** @param {{ done: Reload }} props */
 export function AddEndpoint({ done }) {
   const [open, setOpen] = useState(false);
-  const [secret, setSecret] = useState(null);
+  const [secret, setSecret] = useState(/** @type {string | null} */ (null));
+  /** @param {EndpointSettings} words */
   const save = async (words) => {
     const made = await api.post("/webhooks", words);
     setSecret(made.secret);
@@ -25,8 +34,10 @@ export function AddEndpoint({ done }) {
   `;
 }
 
+/** @param {{ endpoint: Api.Endpoint, done: Reload }} props */
 export function EditEndpoint({ endpoint, done }) {
   const [open, setOpen] = useState(false);
+  /** @param {EndpointSettings} words */
   const save = async (words) => {
     await api.patch(`/webhooks/${part(endpoint.id)}`, words);
     toast("The endpoint is changed.");
@@ -38,9 +49,11 @@ export function EditEndpoint({ endpoint, done }) {
   `;
 }
 
+/** @param {{ title: string, submit: string, endpoint: EndpointWords, save: (settings: EndpointSettings) => Promise<void>, close: () => void }} props */
 function Form({ title, submit, endpoint, save, close }) {
   const [words, setWords] = useState(textsOf(endpoint));
-  const field = (name) => ({ value: words[name], onChange: (text) => setWords({ ...words, [name]: text }) });
+  /** @param {keyof EndpointTexts} name */
+  const field = (name) => ({ value: words[name], onChange: (/** @type {string} */ text) => setWords({ ...words, [name]: text }) });
   const { send, busy, problem } = useSubmit(async () => {
     await save(settingsOf(words));
     close();
@@ -65,17 +78,21 @@ function Form({ title, submit, endpoint, save, close }) {
   `;
 }
 
+/** @param {EndpointWords} endpoint */
 const textsOf = (endpoint) => ({
   url: endpoint.url,
   patterns: endpoint.patterns.join("\n"),
   description: endpoint.description,
   rate: endpoint.rate ?? "",
-  concurrency: endpoint.concurrency ?? "",
-  timeout: endpoint.timeout ?? "",
+  concurrency: String(endpoint.concurrency ?? ""),
+  timeout: String(endpoint.timeout ?? ""),
   headers: "",
 });
 
-/** In the words of the API. Headers are left out where nothing is written, so that those there are stay. */
+/**
+ * In the words of the API. Headers are left out where nothing is written, so that those there are stay.
+ * @param {EndpointTexts} words
+ */
 function settingsOf(words) {
   const settings = {
     url: words.url.trim(),
@@ -89,6 +106,7 @@ function settingsOf(words) {
   return lines.length ? { ...settings, headers: Object.fromEntries(lines.map(headerOf)) } : settings;
 }
 
+/** @param {string} line */
 function headerOf(line) {
   const colon = line.indexOf(":");
   if (colon < 1) throw new Problem(`Headers: ${line} is not written as Name: value.`);

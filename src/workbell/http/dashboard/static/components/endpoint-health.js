@@ -4,6 +4,7 @@ import { html } from "../ui.js";
 import { Status } from "./status.js";
 import { countText } from "./value.js";
 
+/** @param {{ endpoint: Api.Endpoint }} props */
 export function EndpointState({ endpoint }) {
   if (endpoint.enabled) return html`<${Status} of="enabled" />`;
   return html`<div class="disabled-why">
@@ -12,7 +13,10 @@ export function EndpointState({ endpoint }) {
   </div>`;
 }
 
-/** In a word or two. */
+/**
+ * In a word or two.
+ * @param {{ endpoint: Api.Endpoint }} props
+ */
 export function HealthStatus({ endpoint }) {
   const failures = endpoint.failures_in_a_row;
   if (endpoint.slowed) return html`<${Status} of="failed" says=${`slowed: ${failures.toLocaleString("en")} failed in a row`} />`;
@@ -20,7 +24,10 @@ export function HealthStatus({ endpoint }) {
   return endpoint.last_success_at ? html`<${Status} of="ok" says="healthy" />` : html`<span class="faint">nothing delivered yet</span>`;
 }
 
-/** The same, with since when. */
+/**
+ * The same, with since when.
+ * @param {{ endpoint: Api.Endpoint }} props
+ */
 export function Health({ endpoint }) {
   const { failing_since: since, last_success_at: success } = endpoint;
   return html`<div>

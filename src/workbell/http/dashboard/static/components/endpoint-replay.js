@@ -11,7 +11,10 @@ import { toast } from "./toasts.js";
 
 const DAY = 86_400_000;
 
-/** `since` is the time that is proposed; with `enable`, the endpoint is enabled before. */
+/**
+ * `since` is the time that is proposed; with `enable`, the endpoint is enabled before.
+ * @param {{ endpoint: Api.Endpoint, since: string | null, label?: string, enable?: boolean, done: Reload }} props
+ */
 export function Replay({ endpoint, since, label = "Replay …", enable = false, done }) {
   const [open, setOpen] = useState(false);
   return html`
@@ -20,6 +23,7 @@ export function Replay({ endpoint, since, label = "Replay …", enable = false, 
   `;
 }
 
+/** @param {{ endpoint: Api.Endpoint, since: string | null, enable: boolean, done: Reload, close: () => void }} props */
 function Form({ endpoint, since, enable, done, close }) {
   const choice = zone.use();
   const [text, setText] = useState(() => fieldText(since ? new Date(since) : new Date(Date.now() - DAY), choice));
@@ -27,7 +31,7 @@ function Form({ endpoint, since, enable, done, close }) {
   const known = !Number.isNaN(at.getTime());
   const { send, busy, problem } = useSubmit(async () => {
     if (!known) throw new Problem("Since: say a day and a time.");
-    const path = `/webhooks/${part(endpoint.id)}`;
+    const path = /** @type {const} */ (`/webhooks/${part(endpoint.id)}`);
     if (enable) await api.post(`${path}/enable`);
     const { items } = await api.post(`${path}/replay`, { since: at.toISOString() });
     close();
@@ -46,7 +50,11 @@ function Form({ endpoint, since, enable, done, close }) {
   `;
 }
 
-/** A time as such a field wants it, without a zone: by the clock that the page shows. Whole seconds, rounded down. */
+/**
+ * A time as such a field wants it, without a zone: by the clock that the page shows. Whole seconds, rounded down.
+ * @param {Date} at
+ * @param {string} choice
+ */
 function fieldText(at, choice) {
   const shift = choice === "utc" ? 0 : at.getTimezoneOffset() * 60_000;
   return new Date(at.getTime() - shift).toISOString().slice(0, 19);

@@ -7,7 +7,10 @@ import { Choice } from "./field.js";
 import { Secret } from "./secret.js";
 import { SubmitFoot, useSubmit } from "./submit.js";
 
-/** A new secret: this once. It lives in this dialog alone, and is gone when that closes. */
+/**
+ * A new secret: this once. It lives in this dialog alone, and is gone when that closes.
+ * @param {{ secret: string, close: () => void }} props
+ */
 export function ShownOnce({ secret, close }) {
   return html`
     <${Dialog} title="The secret of this endpoint" onClose=${close}>
@@ -21,11 +24,14 @@ export function ShownOnce({ secret, close }) {
 
 const OVERLAPS = [["86400", "for a day"], ["3600", "for an hour"], ["604800", "for a week"], ["0", "not at all: it is in wrong hands"]];
 
-/** Another secret: asks how long the old one is to be valid too. */
+/**
+ * Another secret: asks how long the old one is to be valid too.
+ * @param {{ endpoint: Api.Endpoint, done: Reload }} props
+ */
 export function Rotate({ endpoint, done }) {
   const [open, setOpen] = useState(false);
   const [overlap, setOverlap] = useState("86400");
-  const [secret, setSecret] = useState(null);
+  const [secret, setSecret] = useState(/** @type {string | null} */ (null));
   const { send, busy, problem } = useSubmit(async () => {
     const made = await api.post(`/webhooks/${part(endpoint.id)}/rotate`, { overlap: Number(overlap) });
     setOpen(false);

@@ -5,9 +5,12 @@ import { useEffect, useRef, useState } from "../ui.js";
 const AT_ONCE = 50; // ids in one address
 const MOST_KEPT = 2000;
 
-/** A Map of what GET /events/counts says, by event; it fills as answers come. */
+/**
+ * A Map of what GET /events/counts says, by event; it fills as answers come.
+ * @param {string[]} ids
+ */
 export function useEventCounts(ids) {
-  const known = useRef(new Map());
+  const known = useRef(/** @type {Map<string, Api.EventCount | null>} */ (new Map()));
   const [busy, setBusy] = useState(false);
   const missing = ids.filter((id) => !known.current.has(id)).slice(0, AT_ONCE);
   const words = missing.join(" ");

@@ -6,7 +6,9 @@ import { Typed } from "./typed.js";
 /** All but Workbell's own: a star at the beginning does not stand for those. */
 const OURS = "*";
 
+/** @param {{ pattern: string }} props */
 export function EventFilter({ pattern }) {
+  /** @param {string} type */
   const set = (type) => go(to(["events"], { type }));
   return html`
     <form class="filter" role="search" aria-label="Filter of events" onSubmit=${(event) => event.preventDefault()}>

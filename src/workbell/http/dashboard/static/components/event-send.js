@@ -9,7 +9,10 @@ import { Area, Field } from "./field.js";
 import { MatchedBy } from "./event-subscribers.js";
 import { SubmitFoot, useSubmit } from "./submit.js";
 
-/** The button and its dialog; `like` is an event whose words are taken over. */
+/**
+ * The button and its dialog; `like` is an event whose words are taken over.
+ * @param {{ label?: string, like?: Api.Event }} props
+ */
 export function SendEvent({ label = "Send a test event", like }) {
   const [open, setOpen] = useState(false);
   return html`
@@ -18,6 +21,7 @@ export function SendEvent({ label = "Send a test event", like }) {
   `;
 }
 
+/** @param {{ like?: Api.Event, close: () => void }} props */
 function Form({ like, close }) {
   const [type, setType] = useState(like?.type ?? "");
   const [data, setData] = useState(like ? pretty(like.data) : '{"id": 7}');
@@ -46,6 +50,7 @@ function Form({ like, close }) {
   `;
 }
 
+/** @param {string} text */
 function read(text) {
   if (!text.trim()) return null;
   try {

@@ -6,7 +6,10 @@ import { Status } from "./status.js";
 import { Table } from "./table.js";
 import { DELIVERY } from "./trigger-add.js";
 
-/** In one sentence, for a type that is being typed; nothing while it is not one yet. */
+/**
+ * In one sentence, for a type that is being typed; nothing while it is not one yet.
+ * @param {{ type: string }} props
+ */
 export function MatchedBy({ type }) {
   const { data } = usePoll(type ? "/events/match" : null, { type }, 0);
   if (!data) return null;
@@ -16,8 +19,12 @@ export function MatchedBy({ type }) {
   return html`<p class="faint">Matched by ${names.join(", ")}${more}.</p>`;
 }
 
-/** As a table. */
+/**
+ * As a table.
+ * @param {{ items: Api.Subscriber[] }} props
+ */
 export function EventSubscribers({ items }) {
+  /** @type {Column<Api.Subscriber>[]} */
   const columns = [
     { name: "Kind", cell: (one) => one.kind },
     { name: "Name", classes: "wide", cell: (one) => html`<${Link} to=${addressOf(one)}>${one.name}<//>` },
@@ -28,4 +35,5 @@ export function EventSubscribers({ items }) {
   return html`<${Table} caption="Matching triggers and endpoints" columns=${columns} rows=${items} />`;
 }
 
+/** @param {Api.Subscriber} one */
 const addressOf = (one) => (one.kind === "endpoint" ? to(["webhooks", one.id]) : to(["events"], { view: "triggers" }));

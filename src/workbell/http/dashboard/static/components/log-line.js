@@ -3,16 +3,25 @@ import { timeText } from "../times.js";
 import { html } from "../ui.js";
 
 const LEVELS = ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"];
+/** @param {string} level */
 const rankOf = (level) => Math.max(0, LEVELS.indexOf(level.toUpperCase())); // a level of somebody's own is no warning
 
-/** Whether a line is of a lower level than the one that is asked for. */
+/**
+ * Whether a line is of a lower level than the one that is asked for.
+ * @param {Api.LogLine} line
+ * @param {string} least
+ */
 export const isBelow = (line, least) => least !== "" && rankOf(line.level) < rankOf(least);
 
 let made = new WeakMap();
 let clock = new Map(); // the text of each second: many lines share one, and to make it is the dearest part of a line
 let madeFor = "";
 
-/** The lines as items of a list: the same items each time, which Preact passes over. `zone` is that of their times. */
+/**
+ * The lines as items of a list: the same items each time, which Preact passes over. `zone` is that of their times.
+ * @param {Api.LogLine[]} lines
+ * @param {string} zone
+ */
 export function drawnLines(lines, zone) {
   const meant = `${zone} ${new Date().toDateString()}`; // the day is shown only if it is not today
   if (meant !== madeFor) {
@@ -26,6 +35,10 @@ export function drawnLines(lines, zone) {
   });
 }
 
+/**
+ * @param {Api.LogLine} logline
+ * @param {string} zone
+ */
 function draw({ attempt, line, at, level, message }, zone) {
   const tone = LEVELS.includes(level.toUpperCase()) ? level.toLowerCase() : "info";
   return html`<li key=${`${attempt}:${line}`} class="log-line log-${tone}">
@@ -36,6 +49,10 @@ function draw({ attempt, line, at, level, message }, zone) {
   </li>`;
 }
 
+/**
+ * @param {string} at
+ * @param {string} zone
+ */
 function secondText(at, zone) {
   const second = at.slice(0, 19);
   if (!clock.has(second)) clock.set(second, timeText(at, zone));

@@ -8,12 +8,14 @@ import { Area, Check, Field } from "./field.js";
 import { SubmitFoot, useSubmit } from "./submit.js";
 import { toast } from "./toasts.js";
 
+/** @param {{ close: () => void, reload: Reload }} props */
 export function NewNotification({ close, reload }) {
   const [user, setUser] = useState("");
   const [everybody, setEverybody] = useState(false);
   const [text, setText] = useState('{"text": "Hello"}');
-  const [wrong, setWrong] = useState({});
+  const [wrong, setWrong] = useState(/** @type {Wrong} */ ({}));
   const { send, busy, problem } = useSubmit(async (event) => {
+    /** @type {Wrong} */
     const found = {};
     let data = null;
     if (!everybody && !user.trim()) found.user = "The recipient: a number, or a text such as a UUID.";

@@ -7,6 +7,7 @@ import { Check, Choice, Field } from "./field.js";
 import { Secret } from "./secret.js";
 import { SubmitFoot, useSubmit } from "./submit.js";
 
+/** @type {[Api.Scope, string][]} */
 const SCOPES = [
   ["read", "read: see everything, change nothing"],
   ["enqueue", "enqueue: make runs and events"],
@@ -16,15 +17,17 @@ const SCOPES = [
 const DAY = 86_400;
 const ENDS = [["", "never"], [String(DAY), "in a day"], [String(30 * DAY), "in 30 days"], [String(365 * DAY), "in a year"]];
 
+/** @param {{ close: () => void, reload: Reload }} props */
 export function NewToken({ close, reload }) {
   const everything = useSession().tenant === "*";
   const [name, setName] = useState("");
-  const [scopes, setScopes] = useState(["read"]);
+  const [scopes, setScopes] = useState(/** @type {Api.Scope[]} */ (["read"]));
   const [user, setUser] = useState("");
   const [expires, setExpires] = useState(String(30 * DAY));
   const [every, setEvery] = useState(false);
-  const [text, setText] = useState(null);
-  const toggle = (scope) => (on) => setScopes(on ? [...scopes, scope] : scopes.filter((one) => one !== scope));
+  const [text, setText] = useState(/** @type {string | null} */ (null));
+  /** @param {Api.Scope} scope */
+  const toggle = (scope) => (/** @type {boolean} */ on) => setScopes(on ? [...scopes, scope] : scopes.filter((one) => one !== scope));
   const { send, busy, problem } = useSubmit(async () => {
     const body = { name, scopes, user_id: user.trim() || null, expires: expires ? Number(expires) : null, every_tenant: every };
     setText((await api.post("/tokens", body)).token);

@@ -3,10 +3,14 @@ import { useNow, Time, timeText } from "../times.js";
 import { html } from "../ui.js";
 import { Table } from "./table.js";
 
-/** `ticks` as previews tell them: {timezone, items, local, notes}. */
+/**
+ * `ticks` as previews tell them: {timezone, items, local, notes}.
+ * @param {{ ticks: Api.Ticks, caption?: string }} props
+ */
 export function NextTicks({ ticks, caption = "Next runs" }) {
   const rows = ticks.items.map((at, index) => ({ at, local: ticks.local[index], note: ticks.notes[index] }));
   if (!rows.length) return html`<p class="faint">No run is to come.</p>`;
+  /** @type {Column<{ at: string, local: string, note: string | null }>[]} */
   const columns = [
     { name: ticks.timezone, classes: "when", cell: (row) => html`<${Own} row=${row} zone=${ticks.timezone} />` },
     { name: "Your time", classes: "when", cell: (row) => html`<div class="stacked"><${Time} at=${row.at} /><span class="faint"><${Time} at=${row.at} ago /></span></div>` },
@@ -14,7 +18,10 @@ export function NextTicks({ ticks, caption = "Next runs" }) {
   return html`<${Table} caption=${caption} columns=${columns} rows=${rows} keyOf=${(row) => row.at} rowClass=${(row) => (row.note ? "clock-change" : "")} />`;
 }
 
-/** By the schedule's own clock, with what a change of it does; as the server has written it, if the browser does not know the zone. */
+/**
+ * By the schedule's own clock, with what a change of it does; as the server has written it, if the browser does not know the zone.
+ * @param {{ row: { at: string, local: string, note: string | null }, zone: string }} props
+ */
 function Own({ row, zone }) {
   const now = new Date(useNow());
   let text = row.local;

@@ -2,7 +2,10 @@
 import { html, useEffect } from "../ui.js";
 import { Copy } from "./copy.js";
 
-/** A screen. `title` names it in the tab as well; `actions` stand beside the heading. */
+/**
+ * A screen. `title` names it in the tab as well; `actions` stand beside the heading.
+ * @param {{ title: string, heading?: Child, lead?: Child, actions?: Child, children?: Child }} props
+ */
 export function Page({ title, heading, lead, actions, children }) {
   useEffect(() => {
     document.title = `${title} · Workbell`;
@@ -19,7 +22,10 @@ export function Page({ title, heading, lead, actions, children }) {
   `;
 }
 
-/** A part of a screen with a heading of its own. */
+/**
+ * A part of a screen with a heading of its own.
+ * @param {{ title: string, actions?: Child, children?: Child, class?: string }} props
+ */
 export function Section({ title, actions, children, class: more = "" }) {
   return html`
     <section class="card ${more}">
@@ -32,7 +38,10 @@ export function Section({ title, actions, children, class: more = "" }) {
   `;
 }
 
-/** Nothing is there yet: what that means, and the very command or code that changes it. */
+/**
+ * Nothing is there yet: what that means, and the very command or code that changes it.
+ * @param {{ children?: Child, code?: string }} props
+ */
 export function Empty({ children, code }) {
   return html`
     <div class="empty">
@@ -42,7 +51,10 @@ export function Empty({ children, code }) {
   `;
 }
 
-/** What went wrong, in the server's words; said to screen readers at once. */
+/**
+ * What went wrong, in the server's words; said to screen readers at once.
+ * @param {{ problem?: Failure | null }} props
+ */
 export function Trouble({ problem }) {
   return problem ? html`<p class="trouble" role="alert">${problem.message}</p>` : null;
 }
@@ -52,7 +64,10 @@ export function Loading() {
   return html`<p class="loading" aria-busy="true">Loading …</p>`;
 }
 
-/** Facts with their names. `facts` is a list of [name, value]; those without a value are left out. */
+/**
+ * Facts with their names. `facts` is a list of [name, value]; those without a value are left out.
+ * @param {{ facts: readonly (readonly [string, Child])[] }} props
+ */
 export function Facts({ facts }) {
   const shown = facts.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false);
   return html`<dl class="facts">

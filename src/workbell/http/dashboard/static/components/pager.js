@@ -2,7 +2,10 @@
 import { currentQuery, go, Link, to, useLocation, wordsOf } from "../router.js";
 import { html } from "../ui.js";
 
-/** `next` is the cursor that the API gave, or null; `name` its word in the address; `first` and `further` the labels. */
+/**
+ * `next` is the cursor that the API gave, or null; `name` its word in the address; `first` and `further` the labels.
+ * @param {{ next: string | null | undefined, name?: string, first?: string, further?: string }} props
+ */
 export function Pager({ next, name = "before", first = "« Newest", further = "Older »" }) {
   const { parts, query } = useLocation();
   const { [name]: here, ...others } = wordsOf(query);
@@ -15,7 +18,12 @@ export function Pager({ next, name = "before", first = "« Newest", further = "O
   `;
 }
 
-/** Set words of the address's query; an empty value takes a word away. */
+/**
+ * Set words of the address's query; an empty value takes a word away.
+ * @param {readonly string[]} parts
+ * @param {Api.Words} changes
+ * @param {{ replace?: boolean }} [options]
+ */
 export function setQuery(parts, changes, options) {
   go(to(parts, { ...wordsOf(currentQuery()), ...changes }), options);
 }

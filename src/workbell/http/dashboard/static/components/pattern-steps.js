@@ -1,6 +1,7 @@
 // Why a pattern matches a type or not, word by word. The server has judged; this shows how it came to it.
 import { html } from "../ui.js";
 
+/** @param {{ type: string, pattern: string, matches: boolean }} props */
 export function PatternSteps({ type, pattern, matches }) {
   const steps = stepsOf(type.split("."), pattern === "*" ? ["**"] : pattern.split("."));
   const fits = steps.every((step) => step.fits);
@@ -16,6 +17,10 @@ export function PatternSteps({ type, pattern, matches }) {
   `;
 }
 
+/**
+ * @param {string[]} type
+ * @param {string[]} pattern
+ */
 function stepsOf(type, pattern) {
   const steps = [];
   for (let index = 0; index < Math.max(type.length, pattern.length); index++) {

@@ -1,7 +1,10 @@
 // How far a run is.
 import { html } from "../ui.js";
 
-/** `progress` as the API tells it: {done, total, message}; without a total, only what it says. */
+/**
+ * `progress` as the API tells it: {done, total, message}; without a total, only what it says.
+ * @param {{ progress: Api.Run["progress"] }} props
+ */
 export function Progress({ progress }) {
   if (!progress) return null;
   const { done, total, message } = progress;

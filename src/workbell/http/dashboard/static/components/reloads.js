@@ -22,7 +22,11 @@ export function Reloads() {
   `;
 }
 
-/** The list of jobs shows them all itself, and the screen of a job its own. */
+/**
+ * The list of jobs shows them all itself, and the screen of a job its own.
+ * @param {string[]} parts
+ * @param {Api.Reload} problem
+ */
 const isShownBy = ([screen, job], problem) => screen === "jobs" && (job === undefined || problem.jobs.includes(job));
 
 /** What is wrong with job files now, by file and line; null until the server has told. */
@@ -31,13 +35,17 @@ export function useFileProblems() {
   return rows && problemsOf(rows);
 }
 
+/** @param {Map<string, Api.Reload> | null} rows */
 function problemsOf(rows) {
   const standing = [...(rows?.values() ?? [])].filter((row) => row.standing);
   const once = new Map(standing.map((row) => [JSON.stringify([row.path, row.line, row.message]), row]));
-  return [...once.values()].sort((one, other) => one.path.localeCompare(other.path) || one.line - other.line);
+  return [...once.values()].sort((one, other) => one.path.localeCompare(other.path) || (one.line ?? 0) - (other.line ?? 0));
 }
 
-/** One thing that is wrong with a file, and what runs meanwhile. */
+/**
+ * One thing that is wrong with a file, and what runs meanwhile.
+ * @param {{ problem: Api.Reload, elsewhere?: boolean }} props
+ */
 export function FileProblem({ problem, elsewhere = true }) {
   return html`<p class="trouble">
     <strong>${problem.path}${problem.line && `, line ${problem.line}`}</strong>: ${problem.message}${" "}
@@ -46,10 +54,13 @@ export function FileProblem({ problem, elsewhere = true }) {
   </p>`;
 }
 
-/** The rows that came since the page was opened, each for a while; of a file the latest. */
+/**
+ * The rows that came since the page was opened, each for a while; of a file the latest.
+ * @param {Map<string, Api.Reload> | null} rows
+ */
 function useNews(rows) {
-  const [news, setNews] = useState([]);
-  const latest = useRef(null);
+  const [news, setNews] = useState(/** @type {Api.Reload[]} */ ([]));
+  const latest = useRef(/** @type {number | null} */ (null));
   useEffect(() => {
     if (!rows) {
       latest.current = null;
@@ -60,7 +71,7 @@ function useNews(rows) {
     latest.current = Math.max(before ?? 0, ...all.map((row) => Date.parse(row.at)));
     const fresh = all.filter((row) => before !== null && Date.parse(row.at) > before);
     if (!fresh.length) return;
-    const files = new Map(fresh.sort((one, other) => one.id - other.id).map((row) => [row.path, row]));
+    const files = new Map(fresh.sort((one, other) => Number(one.id) - Number(other.id)).map((row) => [row.path, row]));
     const good = [...files.values()].filter((row) => row.outcome !== "failed");
     setNews((shown) => [...shown.filter((row) => !files.has(row.path)), ...good].slice(-MOST));
     setTimeout(() => setNews((shown) => shown.filter((row) => !fresh.includes(row))), SHOWN);
@@ -68,6 +79,7 @@ function useNews(rows) {
   return news;
 }
 
+/** @param {{ row: Api.Reload }} props */
 function News({ row }) {
   const jobs = row.jobs.map((name) => html` · job <${Link} key=${name} to=${to(["jobs", name])}>${name}<//>`);
   if (row.outcome === "removed") return html`${row.path} is gone.`;

@@ -5,6 +5,7 @@ import { html } from "../ui.js";
 import { Action } from "./action.js";
 import { RunAgain } from "./run-again.js";
 
+/** @param {{ run: Api.Run }} props */
 export function RunActions({ run }) {
   return html`
     ${run.finished_at !== null ? html`<${Retry} run=${run} />` : !run.cancel_requested && html`<${Cancel} run=${run} />`}
@@ -12,6 +13,7 @@ export function RunActions({ run }) {
   `;
 }
 
+/** @param {{ run: Api.Run }} props */
 function Cancel({ run }) {
   const running = run.status === "running";
   const text = running
@@ -25,6 +27,7 @@ function Cancel({ run }) {
   return html`<${Action} label="Cancel" classes="danger" ask=${{ title: "Cancel this run?", text, action: "Cancel the run", keep: "Keep running" }} run=${cancel} />`;
 }
 
+/** @param {{ run: Api.Run }} props */
 function Retry({ run }) {
   const retry = async () => {
     const made = await api.post(`/runs/${part(run.id)}/retry`);

@@ -10,15 +10,21 @@ import { InputForm } from "./input-form.js";
 import { Loading } from "./page.js";
 import { toast } from "./toasts.js";
 
-/** What POST /runs needs for such a run again. Not its key: that would lead back to this run. */
+/**
+ * What POST /runs needs for such a run again. Not its key: that would lead back to this run.
+ * @param {Api.Run} run
+ */
 export function orderOf(run) {
+  /** @type {Api.Body<"POST", "/runs">} */
   const order = { job: run.job, input: run.input, queue: run.queue };
-  for (const name of ["priority", "tag", "target", "user_id"]) {
-    if (run[name]) order[name] = run[name];
-  }
+  if (run.priority) order.priority = run.priority;
+  if (run.tag) order.tag = run.tag;
+  if (run.target) order.target = run.target;
+  if (run.user_id) order.user_id = run.user_id;
   return order;
 }
 
+/** @param {{ run: Api.Run }} props */
 export function RunAgain({ run }) {
   const [open, setOpen] = useState(false);
   if (!useMay("enqueue")) return null;
@@ -28,11 +34,14 @@ export function RunAgain({ run }) {
   `;
 }
 
+/** @param {{ run: Api.Run, close: () => void }} props */
 function Again({ run, close }) {
   const { data: job, problem: unknown } = usePoll(`/jobs/${part(run.job)}`, {}, 0);
   const [options, setOptions] = useState({ delay: "", queue: run.queue, priority: String(run.priority) });
-  const set = (name) => (text) => setOptions({ ...options, [name]: text });
+  /** @param {keyof typeof options} name */
+  const set = (name) => (/** @type {string} */ text) => setOptions({ ...options, [name]: text });
 
+  /** @param {Input} input */
   const send = async (input) => {
     const made = await api.post("/runs", { ...orderOf(run), input, ...chosen(options) });
     close();
@@ -60,6 +69,7 @@ function Again({ run, close }) {
   `;
 }
 
+/** @param {{ delay: string, queue: string, priority: string }} given */
 function chosen({ delay, queue, priority }) {
   return {
     delay: numberOf("Delay", delay) ?? undefined,
@@ -68,6 +78,10 @@ function chosen({ delay, queue, priority }) {
   };
 }
 
+/**
+ * @param {string} name
+ * @param {string} text
+ */
 function numberOf(name, text) {
   if (text.trim() === "") return null;
   const number = Number(text);

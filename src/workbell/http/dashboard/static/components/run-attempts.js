@@ -9,6 +9,7 @@ import { Block, Json } from "./value.js";
 const SHOWN = 10; // the latest, until all are asked for
 const LONG = 8; // lines of an error, above which it is folded
 
+/** @param {{ run: Api.Run, attempts: Api.Attempt[] }} props */
 export function RunAttempts({ run, attempts }) {
   const [all, showAll] = useState(false);
   const newest = [...attempts].reverse();
@@ -26,11 +27,17 @@ export function RunAttempts({ run, attempts }) {
   `;
 }
 
+/** @param {Api.Attempt} attempt */
 const hasMore = ({ status, error, result }) => status !== "succeeded" && (error || result !== null);
 
-/** The number of the latest attempt that failed with the same error, letter by letter. */
+/**
+ * The number of the latest attempt that failed with the same error, letter by letter.
+ * @param {Api.Attempt} attempt
+ * @param {Api.Attempt[]} later
+ */
 const sameAs = ({ error }, later) => later.find((one) => error && one.error === error && one.status !== "succeeded")?.number;
 
+/** @param {{ attempt: Api.Attempt, latest: boolean, same: number | undefined }} props */
 function Attempt({ attempt, latest, same }) {
   const { number, status, started_at: start, finished_at: end, worker, error, error_type: kind, result } = attempt;
   const shown = result !== null && !(latest && status === "succeeded"); // what it returned stands with the run
@@ -46,7 +53,10 @@ function Attempt({ attempt, latest, same }) {
   `;
 }
 
-/** An error; a long one is folded, with its first line to be seen. */
+/**
+ * An error; a long one is folded, with its first line to be seen.
+ * @param {{ text: string, name: string, open: boolean }} props
+ */
 function Fault({ text, name, open }) {
   const lines = text.trim().split("\n").length;
   const block = html`<${Block} text=${text} name=${name} classes="error">${marked(text)}<//>`;
@@ -59,9 +69,13 @@ function Fault({ text, name, open }) {
   `;
 }
 
-/** The text, with the frames of the application's own code standing out: those marked with `>`, and their source. */
+/**
+ * The text, with the frames of the application's own code standing out: those marked with `>`, and their source.
+ * @param {string} text
+ */
 function marked(text) {
   const lines = text.split("\n");
+  /** @param {string | undefined} line */
   const isOwn = (line) => /^[ |]*> File "/.test(line ?? "");
   return lines.map((line, index) => {
     const ended = index < lines.length - 1 ? `${line}\n` : line;

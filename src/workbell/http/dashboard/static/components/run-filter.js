@@ -6,47 +6,55 @@ import { zone } from "../preferences.js";
 import { go, to, useLocation } from "../router.js";
 import { html } from "../ui.js";
 import { Choice } from "./field.js";
+import { WORDS } from "./run-words.js";
 import { StatusChip } from "./status-chip.js";
 import { Typed } from "./typed.js";
 
 export const STATUSES = ["scheduled", "queued", "running", "succeeded", "failed", "canceled"];
-const NAMES = ["job", "queue", "tag", "schedule", "user_id", "target", "event", "retry_of", "since", "until"];
-const OTHERS = ["queue", "tag", "schedule", "user_id", "target", "event"];
-const TIMES = ["since", "until"];
-const LABELS = { queue: "Queue", tag: "Tag", schedule: "Schedule", target: "Target", event: "Event id", since: "Since", until: "Until" };
+const FIRST_ROW = ["status", "job", "input"];
+const OTHERS = WORDS.filter((word) => !FIRST_ROW.includes(word.name));
 const FIELD = "input.";
 const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?\s*(Z|[+-]\d\d:?\d\d)?$/i;
 
 /**
  * The filter of an address: `{words: {query, topic, any}, problem}`: in the words of GET /runs, in those of the topic
- * and of bulk actions, and whether anything is asked for.
+ * and of bulk actions, and whether anything is asked for; no words if they cannot be read.
+ * @param {URLSearchParams} query
+ * @returns {{ words: RunFilterWords, problem: null } | { words: null, problem: Problem }}
  */
 export function filterOf(query) {
+  /** @type {RunFilterWords["query"]} */
   const words = {};
+  /** @type {RunFilterWords["topic"]} */
   const topic = {};
-  const status = query.getAll("status").filter(Boolean);
-  if (status.length) words.status = topic.status = status;
-  for (const name of NAMES) {
-    if (query.get(name)) words[name] = topic[name] = query.get(name);
-  }
-  if (["true", "false"].includes(query.get("retried"))) {
-    words.retried = query.get("retried");
-    topic.retried = words.retried === "true";
+  for (const word of WORDS) {
+    const text = query.get(word.name);
+    if (word.kind === "statuses") {
+      const statuses = /** @type {Api.RunStatus[]} */ (query.getAll(word.name).filter(Boolean)); // what is none the server refuses
+      if (statuses.length) words[word.name] = topic[word.name] = statuses;
+    } else if (word.kind === "yes-no") {
+      if (text !== "true" && text !== "false") continue;
+      words[word.name] = text;
+      topic[word.name] = text === "true";
+    } else if (word.kind !== "input" && text) {
+      if (word.kind === "time" && !(TIME.exec(text)?.[3] && Date.parse(text))) {
+        return { words: null, problem: new Problem(`${word.name}: ${text} is no time with its zone, such as 2026-11-16T09:00:00Z.`) };
+      }
+      words[word.name] = topic[word.name] = text;
+    }
   }
   for (const [name, text] of query) {
     if (!name.startsWith(FIELD) || name.length === FIELD.length) continue;
     words[name] = text;
     topic.input = { ...topic.input, [name.slice(FIELD.length)]: plain(text) };
   }
-  for (const name of TIMES) {
-    if (words[name] && !(TIME.exec(words[name])?.[3] && Date.parse(words[name]))) {
-      return { words: {}, problem: new Problem(`${name}: ${words[name]} is no time with its zone, such as 2026-11-16T09:00:00Z.`) };
-    }
-  }
   return { words: { query: words, topic, any: Object.keys(words).length > 0 }, problem: null };
 }
 
-/** As the API reads it: a JSON value if it is one, else a text. */
+/**
+ * As the API reads it: a JSON value if it is one, else a text.
+ * @param {string} text
+ */
 function plain(text) {
   try {
     const value = parse(text);
@@ -61,16 +69,18 @@ export function RunFilter() {
   const { data: jobs } = usePoll("/jobs", {}, 0);
   const words = Object.fromEntries([...query].filter(([name]) => name !== "before" && name !== "status"));
   const statuses = query.getAll("status");
+  /** @param {Api.Words} changes */
   const set = (changes) => go(to(parts, { ...words, status: statuses, ...changes }));
+  /** @param {string} one */
   const toggle = (one) => set({ status: statuses.includes(one) ? statuses.filter((other) => other !== one) : [...statuses, one] });
   const fields = Object.keys(words).filter((name) => name.startsWith(FIELD));
-  const hidden = [...OTHERS, ...TIMES, "retried", "retry_of"].some((name) => words[name]) || fields.length > 0;
+  const hidden = OTHERS.some(({ name }) => words[name]) || fields.length > 0;
   const names = (jobs?.items ?? []).map((job) => job.name);
   return html`
     <form class="filter" role="search" aria-label="Filter of runs" onSubmit=${(event) => event.preventDefault()}>
       <div class="filter-row">
         <div class="chips" role="group" aria-label="Status">
-          ${STATUSES.map((one) => html`<${StatusChip} key=${one} status=${one} words=${filterOf(query).words.query} pressed=${statuses.includes(one)} onClick=${() => toggle(one)} />`)}
+          ${STATUSES.map((one) => html`<${StatusChip} key=${one} status=${one} words=${filterOf(query).words?.query} pressed=${statuses.includes(one)} onClick=${() => toggle(one)} />`)}
         </div>
         <${Choice} label="Job" value=${words.job ?? ""} onChange=${(job) => set({ job })}
           options=${[["", "every job"], ...new Set([...names, ...(words.job ? [words.job] : [])])]} />
@@ -81,17 +91,30 @@ export function RunFilter() {
       <details open=${hidden}>
         <summary>More filters</summary>
         <div class="filter-row">
-          ${OTHERS.map((name) => html`<${Typed} key=${name} label=${name === "user_id" ? "User" : LABELS[name]} value=${words[name] ?? ""} onDone=${(text) => set({ [name]: text })} />`)}
-          <${Choice} label="Retried" value=${words.retried ?? ""} onChange=${(retried) => set({ retried })}
-            options=${[["", "either"], ["true", "retried"], ["false", "not retried"]]} />
-          ${TIMES.map((name) => html`<${Typed} key=${name} label=${LABELS[name]} value=${words[name] ?? ""} placeholder="2026-11-16 09:00" onDone=${(text) => set({ [name]: withZone(text) })} />`)}
+          ${OTHERS.map(({ name, kind, label }) => label && html`<${WordField} key=${name} kind=${kind} label=${label} value=${words[name] ?? ""} onDone=${(text) => set({ [name]: text })} />`)}
         </div>
       </details>
     </form>
   `;
 }
 
-/** A time that somebody typed, with a zone: without one it is meant by the clock that the page shows. */
+/**
+ * The field of a word, by its kind.
+ * @param {{ kind: string, label: string, value: string, onDone: (text: string) => void }} props
+ */
+function WordField({ kind, label, value, onDone }) {
+  if (kind === "yes-no") {
+    const meant = label.toLowerCase();
+    return html`<${Choice} label=${label} value=${value} onChange=${onDone} options=${[["", "either"], ["true", meant], ["false", `not ${meant}`]]} />`;
+  }
+  if (kind === "time") return html`<${Typed} label=${label} value=${value} placeholder="2026-11-16 09:00" onDone=${(text) => onDone(withZone(text))} />`;
+  return html`<${Typed} label=${label} value=${value} onDone=${onDone} />`;
+}
+
+/**
+ * A time that somebody typed, with a zone: without one it is meant by the clock that the page shows.
+ * @param {string} text
+ */
 function withZone(text) {
   const [, date, clock = "00:00", offset] = TIME.exec(text) ?? [];
   if (!date || offset) return text;
@@ -100,12 +123,23 @@ function withZone(text) {
 }
 
 const AND = " & ";
+/**
+ * @param {{ [name: string]: string }} words
+ * @param {string[]} fields
+ */
 const fieldText = (words, fields) => fields.map((name) => `${name.slice(FIELD.length)}=${words[name]}`).join(AND);
 
-/** The parts of `customer.id=42 & paid=true`: of each its path and its value, or null if it cannot be read. */
+/**
+ * The parts of `customer.id=42 & paid=true`: of each its path and its value, or null if it cannot be read.
+ * @param {string} text
+ */
 const fieldParts = (text) => text.trim().split(/\s+&\s+(?=[^=\s]+=)/).map((one) => one.match(/^([^=\s]+)=(.*)$/));
 
-/** What is wrong with the text; then it filters nothing. */
+/**
+ * What is wrong with the text; then it filters nothing.
+ * @param {string} text
+ */
 const fieldProblem = (text) => (!text.trim() || fieldParts(text).every(Boolean) ? null : "Write a path and its value, such as customer.id=42.");
 
-const fieldWords = (text) => Object.fromEntries(fieldParts(text).filter(Boolean).map(([, name, value]) => [`${FIELD}${name}`, value]));
+/** @param {string} text */
+const fieldWords = (text) => Object.fromEntries(fieldParts(text).flatMap((one) => (one ? [[`${FIELD}${one[1]}`, one[2]]] : [])));

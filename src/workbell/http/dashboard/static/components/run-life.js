@@ -3,8 +3,11 @@ import { between, spanText, useNow } from "../times.js";
 import { html } from "../ui.js";
 import { toneOf } from "./status.js";
 
+/** @typedef {{ kind: string, tone: string, seconds: number, text: string }} Piece */
+
 const SHOWN = 40; // attempts that get a piece of their own; those before them share one
 
+/** @param {{ run: Api.Run, attempts: Api.Attempt[] }} props */
 export function LifeBar({ run, attempts }) {
   const now = useNow();
   const pieces = piecesOf(run, attempts, run.finished_at ? Date.parse(run.finished_at) : now);
@@ -26,22 +29,42 @@ export function LifeBar({ run, attempts }) {
   `;
 }
 
+/**
+ * @param {Piece[]} pieces
+ * @param {string} kind
+ */
 const sum = (pieces, kind) => pieces.reduce((total, one) => total + (one.kind === kind ? one.seconds : 0), 0);
 
 /**
  * When an attempt was due, if that is known and lies behind `before`: `scheduled_for` is about the newest attempt, which
  * begins at `start`, or has yet to begin.
+ * @param {Api.Run} run
+ * @param {number} number
+ * @param {string | null} before
+ * @param {string | null} start
  */
 export function dueOf(run, number, before, start) {
   const newest = Math.max(1, run.status === "scheduled" ? run.attempt + 1 : run.attempt);
   const due = run.scheduled_for;
-  return number === newest && between(before, due) > 0 && (start === null || between(due, start) >= 0) ? due : null;
+  return number === newest && (between(before, due) ?? 0) > 0 && (start === null || (between(due, start) ?? 0) >= 0) ? due : null;
 }
 
-/** `[{kind, tone, seconds, text}]` from the moment it was made until `end`, in milliseconds. */
+/**
+ * `[{kind, tone, seconds, text}]` from the moment it was made until `end`, in milliseconds.
+ * @param {Api.Run} run
+ * @param {Api.Attempt[]} attempts
+ * @param {number} end
+ */
 function piecesOf(run, attempts, end) {
+  /** @type {Piece[]} */
   const pieces = [];
   let at = Date.parse(run.created_at);
+  /**
+   * @param {string} kind
+   * @param {string} tone
+   * @param {number} until
+   * @param {string} name
+   */
   const add = (kind, tone, until, name) => {
     const seconds = Math.max(0, (until - at) / 1000);
     if (seconds > 0) pieces.push({ kind, tone, seconds, text: `${name}, ${spanText(seconds)}` });
@@ -60,9 +83,15 @@ function piecesOf(run, attempts, end) {
   return merged(pieces);
 }
 
+/** @param {Piece[]} pieces */
 function merged(pieces) {
   const early = pieces.slice(0, Math.max(0, pieces.length - 2 * SHOWN));
   if (!early.length) return pieces;
+  /**
+   * @param {string} kind
+   * @param {string} tone
+   * @param {string} name
+   */
   const one = (kind, tone, name) => ({ kind, tone, seconds: sum(early, kind), text: `earlier ${name}, ${spanText(sum(early, kind))}` });
   return [one("delayed", "delayed", "delays"), one("waiting", "waiting", "waiting"), one("ran", "off", "attempts"), ...pieces.slice(early.length)];
 }

@@ -10,12 +10,13 @@ import { drawnLines, isBelow } from "./log-line.js";
 const PAGE = 1000; // lines, as many as the topic begins with
 const NEAR = 24; // pixels that count as being at the end
 
+/** @param {{ run: Api.Run, logs: Api.LogLine[] }} props */
 export function RunLog({ run, logs }) {
   const choice = zone.use();
   const [least, setLeast] = useState("");
   const [text, setText] = useState("");
   const [most, setMost] = useState(PAGE);
-  const [older, setOlder] = useState([]);
+  const [older, setOlder] = useState(/** @type {Api.LogLine[]} */ ([]));
   // After a new connection the log may begin later: then what was before its old beginning does not join on to it.
   useEffect(() => setOlder([]), [logs[0] && `${logs[0].attempt}:${logs[0].line}`]);
   const all = older.length ? [...older, ...logs] : logs;
@@ -56,10 +57,14 @@ export function RunLog({ run, logs }) {
   `;
 }
 
-/** Keeps the box at its end while lines come, unless it was scrolled up; and where it was, when older ones come. */
+/**
+ * Keeps the box at its end while lines come, unless it was scrolled up; and where it was, when older ones come.
+ * @param {Api.LogLine | undefined} lastLine
+ * @param {Api.LogLine | undefined} firstLine
+ */
 function useEnd(lastLine, firstLine) {
-  const box = useRef(null);
-  const held = useRef(null); // the distance from the end that is to be kept
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  const held = useRef(/** @type {number | null} */ (null)); // the distance from the end that is to be kept
   const [ends, setEnds] = useState(true);
   const toEnd = () => box.current && (box.current.scrollTop = box.current.scrollHeight);
   useEffect(() => {
@@ -69,6 +74,7 @@ function useEnd(lastLine, firstLine) {
   useEffect(() => {
     if (ends) toEnd();
   }, [lastLine]);
+  /** @param {Event & { currentTarget: Element }} event */
   const onScroll = (event) => {
     const { scrollHeight, scrollTop, clientHeight } = event.currentTarget; // the box may be gone by now
     setEnds(scrollHeight - scrollTop - clientHeight < NEAR);
@@ -77,19 +83,33 @@ function useEnd(lastLine, firstLine) {
     toEnd();
     setEnds(true);
   };
-  const hold = () => (held.current = box.current.scrollHeight - box.current.scrollTop);
+  const hold = () => {
+    if (box.current) held.current = box.current.scrollHeight - box.current.scrollTop;
+  };
   return { box, ends, onScroll, follow, hold };
 }
 
+/** @param {Api.LogLine} line */
 const isFirst = (line) => line.attempt === 1 && line.line === 0;
+/**
+ * @param {Api.LogLine} line
+ * @param {Api.LogLine} other
+ */
 const isBefore = (line, other) => line.attempt < other.attempt || (line.attempt === other.attempt && line.line < other.line);
 
-/** The rest of the lines of the attempt of a line, or those of an attempt before; oldest first. */
+/**
+ * The rest of the lines of the attempt of a line, or those of an attempt before; oldest first.
+ * @param {string} id
+ * @param {Api.LogLine} first
+ */
 async function linesBefore(id, first) {
   for (let number = first.line > 0 ? first.attempt : first.attempt - 1; number > 0; number--) {
+    /** @type {Api.LogLine[]} */
     const found = [];
+    /** @type {string | null | undefined} */
     let after = `${number - 1}:999999999`; // behind all that came before this attempt
     while (after) {
+      /** @type {Api.Answer<"GET", `/runs/${string}/logs`>} */
       const page = await api.get(`/runs/${part(id)}/logs`, { after, limit: PAGE });
       const lines = page.items.filter((line) => isBefore(line, first));
       found.push(...lines);

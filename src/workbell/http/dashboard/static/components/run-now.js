@@ -8,11 +8,15 @@ import { InputForm } from "./input-form.js";
 
 const NONE = { delay: "", queue: "", priority: "", key: "", tag: "" };
 
-/** Once the run is made, the page goes to it. What the server has against it is said within the dialog. */
+/**
+ * Once the run is made, the page goes to it. What the server has against it is said within the dialog.
+ * @param {{ job: Api.Job, onClose: () => void }} props
+ */
 export function RunNow({ job, onClose }) {
   const [options, setOptions] = useState(NONE);
-  const [wrong, setWrong] = useState({});
+  const [wrong, setWrong] = useState(/** @type {Wrong} */ ({}));
 
+  /** @param {Input} input */
   const send = async (input) => {
     const found = optionsOf(options);
     setWrong(found.wrong);
@@ -30,7 +34,13 @@ export function RunNow({ job, onClose }) {
   `;
 }
 
+/** @param {{ job: Api.Job, options: typeof NONE, change: (options: typeof NONE) => void, wrong: Wrong }} props */
 function Options({ job, options, change, wrong }) {
+  /**
+   * @param {keyof typeof NONE} name
+   * @param {string} label
+   * @param {object} more
+   */
   const field = (name, label, more) =>
     html`<${Field} key=${name} label=${label} value=${options[name]} wrong=${wrong[name]}
       onChange=${(text) => change({ ...options, [name]: text })} ...${more} />`;
@@ -48,19 +58,25 @@ function Options({ job, options, change, wrong }) {
   `;
 }
 
-/** `{options, wrong}`: in the words of POST /runs; what is left empty is not sent. */
+/**
+ * `{options, wrong}`: in the words of POST /runs; what is left empty is not sent.
+ * @param {typeof NONE} texts
+ */
 function optionsOf(texts) {
+  const { delay, queue, priority, key, tag } = texts;
+  /** @type {Partial<Api.Body<"POST", "/runs">>} */
   const options = {};
+  /** @type {Wrong} */
   const wrong = {};
-  for (const [name, text] of Object.entries(texts)) {
-    if (text.trim()) options[name] = text.trim();
-  }
-  if (options.delay !== undefined) {
-    options.delay = Number(options.delay);
+  if (queue.trim()) options.queue = queue.trim();
+  if (key.trim()) options.key = key.trim();
+  if (tag.trim()) options.tag = tag.trim();
+  if (delay.trim()) {
+    options.delay = Number(delay);
     if (!(options.delay >= 0)) wrong.delay = "A number of seconds, such as 90.";
   }
-  if (options.priority !== undefined) {
-    options.priority = Number(options.priority);
+  if (priority.trim()) {
+    options.priority = Number(priority);
     if (!Number.isInteger(options.priority) || Math.abs(options.priority) > 100) wrong.priority = "A whole number from -100 to 100.";
   }
   return { options, wrong };

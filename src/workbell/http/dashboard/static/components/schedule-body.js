@@ -4,28 +4,73 @@
 // read, and so is what nobody has touched, lest it be rounded on its way through a text.
 import { secondsOf, spanWords } from "./schedule-words.js";
 
-const HIDDEN = ["retry", "target", "created_by", "alert_url", "ping_url"];
+/**
+ * The settings that the form does not show: all those of PUT but those that `bodyOf` writes.
+ * @typedef {Exclude<keyof ScheduleBody, "job" | "enabled" | "payload" | "timezone" | "cron" | "every" | "anchor" | "at"
+ *   | "window" | "outside" | "overlap" | "catch_up" | "catch_up_cap" | "jitter" | "timeout" | "queue" | "priority" | "description">} Hidden
+ */
+
+/**
+ * The words for them; the checker finds one that is missing.
+ * @type {Record<Hidden, string>}
+ */
+export const HIDDEN = {
+  retry: "its retries",
+  target: "its agent",
+  tag: "its tag",
+  replace_tag: "whether it replaces runs of its tag",
+  user_id: "its user",
+  persistent: "whether its runs outlive the server",
+  auto_reschedule: "whether it goes on after a failure",
+  remove_delay: "how long its runs are kept",
+  expires: "when its runs expire",
+  alert_url: "its alert address",
+  ping_url: "its ping address",
+  created_by: "its creator",
+};
+
+/**
+ * Those that a schedule has.
+ * @param {Api.Schedule} schedule
+ */
+export const hiddenOf = (schedule) => /** @type {Hidden[]} */ (Object.keys(HIDDEN)).filter((word) => (schedule[word] ?? "") !== "");
+
+/**
+ * The form: texts, but for what is chosen from a list.
+ * @typedef {Pick<Api.Schedule, "kind" | "outside" | "overlap" | "catch_up" | "enabled"> & Record<TextField, string>} ScheduleTexts
+ * @typedef {"name" | "job" | "timezone" | "cron" | "every" | "anchor" | "at" | "from" | "to" | "catch_up_cap" | "jitter" | "queue"
+ *   | "priority" | "timeout" | "description"} TextField
+ */
+
+/** @type {Omit<ScheduleTexts, "timezone">} */
 const NEW = {
   name: "", job: "", kind: "cron", cron: "0 3 * * *", every: "", anchor: "", at: "", from: "", to: "",
   outside: "defer", overlap: "skip", catch_up: "latest", catch_up_cap: "100", jitter: "", queue: "", priority: "",
   timeout: "", description: "", enabled: true,
 };
 
-/** The texts of a new schedule's form. */
+/**
+ * The texts of a new schedule's form.
+ * @param {string} job
+ * @returns {ScheduleTexts}
+ */
 export const newForm = (job) => ({ ...NEW, job, timezone: Intl.DateTimeFormat().resolvedOptions().timeZone });
 
-/** The texts of a schedule; times are shown in the zone `choice` ("local" or "utc"). */
+/**
+ * The texts of a schedule; times are shown in the zone `choice` ("local" or "utc").
+ * @param {Api.Schedule} schedule
+ * @param {string} choice
+ * @returns {ScheduleTexts}
+ */
 export function formOf(schedule, choice) {
   const { kind, expression, window } = schedule;
   const [every, anchor] = kind === "interval" ? expression.split(" from ") : ["", ""];
-  const plain = ["name", "job", "timezone", "outside", "overlap", "catch_up", "description", "enabled"];
+  const { name, job, timezone, outside, overlap, catch_up, description, enabled } = schedule;
   return {
-    ...NEW,
-    ...Object.fromEntries(plain.map((word) => [word, schedule[word]])),
-    kind,
+    name, job, timezone, outside, overlap, catch_up, description, enabled, kind,
     cron: kind === "cron" ? expression : "",
-    every,
-    anchor,
+    every: every ?? "",
+    anchor: anchor ?? "",
     at: kind === "once" ? inputTime(expression, choice) : "",
     from: window?.[0] ?? "",
     to: window?.[1] ?? "",
@@ -37,20 +82,36 @@ export function formOf(schedule, choice) {
   };
 }
 
-/** A time as <input type="datetime-local"> wants it. */
+/**
+ * A time as <input type="datetime-local"> wants it.
+ * @param {string} at
+ * @param {string} choice
+ */
 function inputTime(at, choice) {
   const when = new Date(at);
   if (Number.isNaN(when.getTime())) return "";
-  return new Date(when - (choice === "utc" ? 0 : when.getTimezoneOffset() * 60_000)).toISOString().slice(0, 19);
+  return new Date(when.getTime() - (choice === "utc" ? 0 : when.getTimezoneOffset() * 60_000)).toISOString().slice(0, 19);
 }
 
+/**
+ * @param {string} text
+ * @param {string} choice
+ */
 const ofInput = (text, choice) => new Date(choice === "utc" ? `${text}Z` : text).toISOString();
 
 const SPAN = "Write a span such as 30s, 5m, 1h30m or 2d.";
 
-/** When it ticks, in the words of PUT and of POST /cron/preview: `{asked}` or `{wrong: {field: text}}`. */
+/**
+ * When it ticks, in the words of PUT and of POST /cron/preview: `{asked}` or `{wrong: {field: text}}`.
+ * @param {ScheduleTexts} form
+ * @param {Api.Schedule | null} schedule
+ * @param {string} choice
+ * @returns {{ asked?: Api.Body<"POST", "/cron/preview">, wrong?: Wrong }}
+ */
 export function timingOf(form, schedule, choice) {
+  /** @type {Wrong} */
   const wrong = {};
+  /** @type {Api.Body<"POST", "/cron/preview">} */
   const asked = { timezone: form.timezone.trim() };
   if (!asked.timezone) wrong.timezone = "Which zone?";
   if (form.kind === "cron") {
@@ -72,21 +133,29 @@ export function timingOf(form, schedule, choice) {
   return Object.keys(wrong).length ? { wrong } : { asked };
 }
 
-/** The body of PUT: `{body}` or `{wrong}`. `schedule` is what was read, none for a new one. */
+/**
+ * The body of PUT: `{body}` or `{wrong}`. `schedule` is what was read, none for a new one.
+ * @param {ScheduleTexts} form
+ * @param {Input | undefined} payload
+ * @param {Api.Schedule | null} schedule
+ * @param {string} choice
+ * @returns {{ body?: ScheduleBody, wrong?: Wrong }}
+ */
 export function bodyOf(form, payload, schedule, choice) {
   const { asked, wrong = {} } = timingOf(form, schedule, choice);
   const before = schedule && formOf(schedule, choice);
-  const body = { job: form.job, ...asked, payload, enabled: form.enabled };
-  for (const word of HIDDEN) if (schedule?.[word]) body[word] = schedule[word];
-  for (const word of ["outside", "overlap", "catch_up"]) body[word] = form[word];
+  const hidden = schedule ? Object.fromEntries(hiddenOf(schedule).map((word) => [word, schedule[word]])) : {};
+  const { job, enabled, outside, overlap, catch_up } = form;
+  /** @type {ScheduleBody} */
+  const body = { job, ...asked, payload, enabled, ...hidden, outside, overlap, catch_up };
   if (form.queue.trim()) body.queue = form.queue.trim();
   if (form.description) body.description = form.description;
-  for (const word of ["jitter", "timeout"]) {
-    if (before?.[word] === form[word]) body[word] = schedule[word];
+  for (const word of /** @type {const} */ (["jitter", "timeout"])) {
+    if (before?.[word] === form[word]) body[word] = schedule?.[word];
     else if (form[word].trim()) body[word] = secondsOf(form[word]);
     if (body[word] === null && form[word].trim()) wrong[word] = SPAN;
   }
-  for (const word of ["priority", "catch_up_cap"]) {
+  for (const word of /** @type {const} */ (["priority", "catch_up_cap"])) {
     if (/^-?\d+$/.test(form[word].trim())) body[word] = Number(form[word]);
     else if (word !== "priority" || form[word].trim()) wrong[word] = "A whole number.";
   }

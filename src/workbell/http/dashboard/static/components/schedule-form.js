@@ -11,20 +11,29 @@ import { SchedulePreview } from "./schedule-preview.js";
 import { CATCH_UP, OUTSIDE, OVERLAP } from "./schedule-words.js";
 import { SubmitFoot, useSubmit } from "./submit.js";
 
+/** @import { ScheduleTexts } from "./schedule-body.js" */
+
 const KINDS = [["cron", "by a cron expression"], ["interval", "every so often"], ["once", "once, at a time"]];
 const ZONES = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((one) => one !== "UTC")];
 
-/** `schedule` is what is changed, none for a new one; `save(name, body)` is async and throws what is shown. */
+/**
+ * `schedule` is what is changed, none for a new one; `save(name, body)` is async and throws what is shown.
+ * @param {{ schedule?: Api.Schedule | null, jobs: Api.Job[], save: (name: string, body: ScheduleBody) => Promise<void>, cancel: () => void, children?: Child }} props
+ */
 export function ScheduleForm({ schedule = null, jobs, save, cancel, children }) {
   const [choice] = useState(zone.get()); // times in fields do not jump when the page's zone is switched
   const [form, setForm] = useState(() => (schedule ? formOf(schedule, choice) : newForm(jobs[0]?.name ?? "")));
+  /** @param {string} name */
   const schemaOf = (name) => jobs.find((job) => job.name === name)?.input_schema ?? null;
   const schema = schemaOf(form.job);
   const [payload, setPayload] = useState(() => payloadOf(schema, schedule?.payload ?? {}));
-  const [wrong, setWrong] = useState({});
-  const set = (word) => (value) => setForm((before) => ({ ...before, [word]: value }));
+  const [wrong, setWrong] = useState(/** @type {Wrong} */ ({}));
+  const [wrongPayload, setWrongPayload] = useState(/** @type {Wrong | undefined} */ (undefined));
+  /** @param {keyof ScheduleTexts} word */
+  const set = (word) => (/** @type {string | boolean} */ value) => setForm((before) => ({ ...before, [word]: value }));
   const timing = timingOf(form, schedule, choice);
 
+  /** @param {string} name */
   const chooseJob = (name) => {
     const input = readPayload(schema, payload).input;
     if (input) setPayload(payloadOf(schemaOf(name), input));
@@ -34,8 +43,9 @@ export function ScheduleForm({ schedule = null, jobs, save, cancel, children }) 
     const input = readPayload(schema, payload);
     const { body, wrong: found = {} } = bodyOf(form, input.input, schedule, choice);
     if (!schedule && !form.name.trim()) found.name = "What is it called?";
-    setWrong({ ...found, payload: input.wrong });
-    if (Object.keys(found).length || input.wrong) {
+    setWrong(found);
+    setWrongPayload(input.wrong);
+    if (!body || Object.keys(found).length || input.wrong) {
       toFirstWrong(event.target);
       throw new Error("Something is missing or wrong; see the fields.");
     }
@@ -54,7 +64,7 @@ export function ScheduleForm({ schedule = null, jobs, save, cancel, children }) 
         <//>
         <${Section} title="What this comes to"><${SchedulePreview} asked=${timing.asked} /><//>
         <${Section} title="Input of every run">
-          <div class="form"><${PayloadField} schema=${schema} state=${payload} change=${setPayload} wrong=${wrong.payload} /></div>
+          <div class="form"><${PayloadField} schema=${schema} state=${payload} change=${setPayload} wrong=${wrongPayload} /></div>
         <//>
       </div>
       <${Section} title="Rules"><${Manners} ...${shared} /><//>
@@ -64,8 +74,13 @@ export function ScheduleForm({ schedule = null, jobs, save, cancel, children }) 
   `;
 }
 
+/**
+ * @param {Api.Job[]} jobs
+ * @param {string} current
+ */
 const jobNames = (jobs, current) => [...new Set([...jobs.map((job) => job.name), current])].filter(Boolean);
 
+/** @param {{ form: ScheduleTexts, set: (word: keyof ScheduleTexts) => (value: string | boolean) => void, wrong: Wrong, choice: string }} props */
 function When({ form, set, wrong, choice }) {
   const zones = useMemo(() => html`<datalist id="schedule-zones">${ZONES.map((one) => html`<option key=${one} value=${one} />`)}</datalist>`, []);
   return html`
@@ -89,6 +104,7 @@ function When({ form, set, wrong, choice }) {
   `;
 }
 
+/** @param {{ form: ScheduleTexts, set: (word: keyof ScheduleTexts) => (value: string | boolean) => void, wrong: Wrong }} props */
 function Manners({ form, set, wrong }) {
   return html`
     <div class="form-columns">

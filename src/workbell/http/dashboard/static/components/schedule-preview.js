@@ -5,10 +5,13 @@ import { NextTicks } from "./next-ticks.js";
 
 const PAUSE = 300; // after the last key
 
-/** `asked` is the body of POST /cron/preview; none while the form says itself what is missing. */
+/**
+ * `asked` is the body of POST /cron/preview; none while the form says itself what is missing.
+ * @param {{ asked: Api.Body<"POST", "/cron/preview"> | undefined }} props
+ */
 export function SchedulePreview({ asked }) {
   const words = asked ? JSON.stringify({ ...asked, n: 5 }) : null;
-  const [seen, see] = useState({});
+  const [seen, see] = useState(/** @type {{ ticks?: Api.Answer<"POST", "/cron/preview">, problem?: Failure }} */ ({}));
   useEffect(() => {
     if (words === null) return see({});
     const mine = new AbortController();

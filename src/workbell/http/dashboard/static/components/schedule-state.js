@@ -5,7 +5,10 @@ import { html } from "../ui.js";
 import { stateOf } from "./schedule-words.js";
 import { Status } from "./status.js";
 
-/** Enabled, paused or disabled, with the reason. */
+/**
+ * Enabled, paused or disabled, with the reason.
+ * @param {{ schedule: Api.Schedule }} props
+ */
 export function State({ schedule }) {
   const { state, reason } = stateOf(schedule);
   return html`<div class="stacked"><${Status} of=${state} />${reason && html`<span class="faint">${reason}</span>`}</div>`;
@@ -13,16 +16,23 @@ export function State({ schedule }) {
 
 const LATE = 60_000;
 
-/** The next tick: in how long, and when; one that is a minute late means that no scheduler runs. */
+/**
+ * The next tick: in how long, and when; one that is a minute late means that no scheduler runs.
+ * @param {{ schedule: Api.Schedule }} props
+ */
 export function NextTick({ schedule }) {
-  const late = useNow() - new Date(schedule.next_run_at) > LATE;
+  const now = useNow();
   if (!schedule.next_run_at) return html`<span class="faint">none to come</span>`;
+  const late = now - Date.parse(schedule.next_run_at) > LATE;
   return html`<div class="stacked">
     <${Time} at=${schedule.next_run_at} ago />${late && html`<${Status} of="warning" says="does a scheduler run?" />`}<span class="faint"><${Time} at=${schedule.next_run_at} /></span>
   </div>`;
 }
 
-/** The last outcome, with its run. */
+/**
+ * The last outcome, with its run.
+ * @param {{ schedule: Api.Schedule }} props
+ */
 export function LastOutcome({ schedule }) {
   const { last_status: status, last_run_id: run, last_run_at: ran, last_fire_at: fired } = schedule;
   if (!status) return html`<span class="faint">never ran</span>`;

@@ -3,26 +3,39 @@ import { parse, pretty } from "../json.js";
 import { html, useState } from "../ui.js";
 import { Area, Choice, Field } from "./field.js";
 
-/** What a schema says of one argument, behind references and "or null". */
+/**
+ * What a schema says of one argument, behind references and "or null".
+ * @param {ArgumentSchema | undefined} schema
+ * @param {ArgumentSchema | null} whole
+ * @returns {ArgumentSchema}
+ */
 function resolved(schema, whole) {
   let found = schema;
   for (let step = 0; found?.$ref && step < 10; step++) {
-    found = whole.$defs?.[found.$ref.split("/").pop()] ?? {};
+    found = whole?.$defs?.[found.$ref.split("/").at(-1) ?? ""] ?? {};
   }
   const some = found?.anyOf?.filter((one) => one.type !== "null");
   const plain = some?.length === 1 ? { ...resolved(some[0], whole), nullable: true } : (found ?? {});
   return { ...plain, default: schema?.default };
 }
 
-/** Which control an argument gets. */
+/**
+ * Which control an argument gets.
+ * @param {ArgumentSchema} schema
+ */
 function kindOf(schema) {
   if (schema.enum) return "choice";
-  if (["string", "integer", "number", "boolean"].includes(schema.type)) return schema.type;
+  if (schema.type && ["string", "integer", "number", "boolean"].includes(schema.type)) return schema.type;
   return "json";
 }
 
-/** The first texts of the form, from an input. Defaults stay out of it: what is left empty is the job's to choose. */
+/**
+ * The first texts of the form, from an input. Defaults stay out of it: what is left empty is the job's to choose.
+ * @param {ArgumentSchema | null} schema
+ * @param {Input} [input]
+ */
 export function textsOf(schema, input = {}) {
+  /** @type {Texts} */
   const texts = {};
   for (const [name, one] of Object.entries(schema?.properties ?? {})) {
     const found = resolved(one, schema);
@@ -33,12 +46,19 @@ export function textsOf(schema, input = {}) {
   return texts;
 }
 
-/** `{input}` or `{wrong: {name: text}}`. An argument that is left empty is not sent, so its default counts. */
+/**
+ * `{input}` or `{wrong: {name: text}}`. An argument that is left empty is not sent, so its default counts.
+ * @param {ArgumentSchema | null} schema
+ * @param {Texts} texts
+ * @returns {{ input?: Input, wrong?: Wrong }}
+ */
 export function inputOf(schema, texts) {
+  /** @type {Input} */
   const input = {};
+  /** @type {Wrong} */
   const wrong = {};
-  const required = new Set(schema.required ?? []);
-  for (const [name, one] of Object.entries(schema.properties ?? {})) {
+  const required = new Set(schema?.required ?? []);
+  for (const [name, one] of Object.entries(schema?.properties ?? {})) {
     const found = resolved(one, schema);
     const kind = kindOf(found);
     const text = texts[name] ?? "";
@@ -60,17 +80,26 @@ export function inputOf(schema, texts) {
   return Object.keys(wrong).length ? { wrong } : { input };
 }
 
-/** The value that a text stands for; it may be a number. One that is not to choose from is left to the server. */
+/**
+ * The value that a text stands for; it may be a number. One that is not to choose from is left to the server.
+ * @param {ArgumentSchema} schema
+ * @param {string} text
+ */
 const chosenOf = (schema, text) => {
-  const index = schema.enum.map(String).indexOf(text);
-  return index < 0 ? text : schema.enum[index];
+  const known = schema.enum ?? [];
+  const index = known.map(String).indexOf(text);
+  return index < 0 ? text : known[index];
 };
 
-/** The fields. `texts` and `change(texts)` are the form's state, as `textsOf` begins it. */
+/**
+ * The fields. `texts` and `change(texts)` are the form's state, as `textsOf` begins it.
+ * @param {{ schema: ArgumentSchema, texts: Texts, change: (texts: Texts) => void, wrong?: Wrong }} props
+ */
 export function SchemaFields({ schema, texts, change, wrong = {} }) {
   const required = new Set(schema.required ?? []);
   return Object.entries(schema.properties ?? {}).map(([name, one]) => {
     const found = resolved(one, schema);
+    /** @param {string} text */
     const set = (text) => change({ ...texts, [name]: text });
     const needed = required.has(name);
     const common = { key: name, label: `${name}${needed ? " *" : ""}`, wrong: wrong[name], hint: hintOf(found), "aria-required": needed };
@@ -78,7 +107,7 @@ export function SchemaFields({ schema, texts, change, wrong = {} }) {
       case "boolean":
         return html`<${Choice} ...${common} value=${texts[name] ?? ""} onChange=${set} options=${[["", "–"], "true", "false"]} />`;
       case "choice":
-        return html`<${Choice} ...${common} value=${texts[name] ?? ""} onChange=${set} options=${[["", "–"], ...found.enum.map(String)]} />`;
+        return html`<${Choice} ...${common} value=${texts[name] ?? ""} onChange=${set} options=${[["", "–"], ...(found.enum ?? []).map(String)]} />`;
       case "integer":
       case "number":
         return html`<${Field} ...${common} value=${texts[name] ?? ""} onChange=${set} inputmode="decimal" />`;
@@ -90,12 +119,16 @@ export function SchemaFields({ schema, texts, change, wrong = {} }) {
   });
 }
 
-/** A text. One that comes with several lines gets as many: a field of one line would put them into one. */
+/**
+ * A text. One that comes with several lines gets as many: a field of one line would put them into one.
+ * @param {{ value: string, [name: string]: unknown }} field
+ */
 function Words(field) {
   const [long] = useState(field.value.includes("\n"));
   return html`<${long ? Area : Field} ...${field} />`;
 }
 
+/** @param {ArgumentSchema} schema */
 function hintOf(schema) {
   const kind = schema.format ?? schema.type ?? "JSON";
   const standard = schema.default === undefined ? "" : `, else ${pretty(schema.default).replace(/\s+/g, " ")}`;

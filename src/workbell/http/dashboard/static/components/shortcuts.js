@@ -1,5 +1,6 @@
 // Keyboard shortcuts: `g` and a letter for a screen, `/` for the filter, `j`, `k` and `x` in a list, `p` to pause, `?` for
 // this list. They can be switched off, because a single letter may be spoken by who dictates.
+import { focusOn } from "../focus.js";
 import { paused } from "../live.js";
 import { shortcuts } from "../preferences.js";
 import { go, to } from "../router.js";
@@ -16,11 +17,21 @@ const SECOND = 1000;
 const ROW_LINK = "main tbody tr a.strong";
 const currentRow = () => document.activeElement?.closest("main tbody tr");
 
-/** To the link of the row so many rows on from the one with the focus; from nowhere, to the first. */
+/**
+ * To the link of the row so many rows on from the one with the focus; from nowhere, to the first.
+ * @param {number} step
+ */
 function toRow(step) {
-  const links = [...document.querySelectorAll(ROW_LINK)];
-  const here = links.indexOf(currentRow()?.querySelector("a.strong"));
+  const links = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(ROW_LINK)]);
+  const link = currentRow()?.querySelector("a.strong");
+  const here = links.findIndex((one) => one === link);
   links[here < 0 ? 0 : Math.min(links.length - 1, Math.max(0, here + step))]?.focus();
+}
+
+/** Tick the box of the row with the focus, if it has one. */
+function toggleRow() {
+  const box = currentRow()?.querySelector("input[type=checkbox]");
+  if (box instanceof HTMLElement) box.click();
 }
 
 export const showShortcuts = () => shown.set(true);
@@ -31,18 +42,20 @@ export function Shortcuts() {
   useEffect(() => {
     if (!on) return undefined;
     let leads = 0;
+    /** @param {KeyboardEvent} event */
     const press = (event) => {
-      const typing = TYPED.has(event.target.tagName) || event.target.isContentEditable || document.querySelector("dialog[open]");
+      const target = event.target instanceof HTMLElement ? event.target : null;
+      const typing = TYPED.has(target?.tagName ?? "") || target?.isContentEditable || document.querySelector("dialog[open]");
       if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
       const screen = Date.now() - leads < SECOND && SCREENS.find((one) => one.key === event.key);
       leads = event.key === "g" ? Date.now() : 0;
       if (screen) go(to(screen.path ? [screen.path] : []));
       else if (event.key === "?") shown.set(true);
       else if (event.key === "p") paused.set(!paused.get());
-      else if (event.key === "/") document.querySelector("[data-filter]")?.focus();
+      else if (event.key === "/") focusOn("[data-filter]");
       else if (event.key === "j") toRow(1);
       else if (event.key === "k") toRow(-1);
-      else if (event.key === "x") currentRow()?.querySelector("input[type=checkbox]")?.click();
+      else if (event.key === "x") toggleRow();
       else return;
       event.preventDefault();
     };

@@ -6,7 +6,10 @@ import { zone } from "../preferences.js";
 import { html } from "../ui.js";
 import { toneOf } from "./status.js";
 
-/** `runs` newest first, as GET /recent tells them; shown oldest first, as people read. Each bar leads to its run. */
+/**
+ * `runs` newest first, as GET /recent tells them; shown oldest first, as people read. Each bar leads to its run.
+ * @param {{ runs: Api.Recent["runs"], running: number | undefined }} props
+ */
 export function Strip({ runs, running }) {
   const bars = useBars(runs);
   if (!runs.length) return html`<${None} running=${running} />`;
@@ -17,7 +20,10 @@ export function Strip({ runs, running }) {
   </ol>`;
 }
 
-/** The same within a row of a table: too narrow to be hit one by one, and too many to tab through, so one link to all. */
+/**
+ * The same within a row of a table: too narrow to be hit one by one, and too many to tab through, so one link to all.
+ * @param {{ job: string, runs: Api.Recent["runs"], running: number | undefined }} props
+ */
 export function StripLink({ job, runs, running }) {
   const bars = useBars(runs);
   if (!runs.length) return html`<${None} running=${running} />`;
@@ -29,9 +35,13 @@ export function StripLink({ job, runs, running }) {
   <//>`;
 }
 
-/** Nothing has finished: that may be because it still runs. */
+/**
+ * Nothing has finished: that may be because it still runs.
+ * @param {{ running: number | undefined }} props
+ */
 const None = ({ running }) => html`<span class="faint">${running ? `${running.toLocaleString("en")} running, ` : ""}none finished yet</span>`;
 
+/** @param {Api.Recent["runs"]} runs */
 function useBars(runs) {
   const choice = zone.use();
   const longest = Math.max(...runs.filter((run) => run.status === "succeeded").map((run) => run.duration ?? 0), 0.001);

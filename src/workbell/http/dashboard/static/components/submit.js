@@ -5,11 +5,13 @@ import { Trouble } from "./page.js";
 /**
  * `{send, busy, problem}`: `send(event)` is for the form's `onSubmit`; it calls the async `save`, and not a second time
  * before that has ended. What `save` throws becomes `problem`.
+ * @param {(event: SubmitEvent & { target: HTMLFormElement }) => Promise<unknown>} save
  */
 export function useSubmit(save) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState(null);
   const sending = useRef(false); // two clicks can come before the page is drawn anew
+  /** @param {SubmitEvent & { target: HTMLFormElement }} event */
   const send = async (event) => {
     event?.preventDefault();
     if (sending.current) return;
@@ -27,7 +29,10 @@ export function useSubmit(save) {
   return { send, busy, problem };
 }
 
-/** The end of such a form: what went wrong, and its buttons. Without `close` there is only the one that sends it. */
+/**
+ * The end of such a form: what went wrong, and its buttons. Without `close` there is only the one that sends it.
+ * @param {{ label: string, busy: boolean, problem: Failure | null, close?: () => void, classes?: string }} props
+ */
 export function SubmitFoot({ label, busy, problem, close, classes = "primary" }) {
   return html`
     <${Trouble} problem=${problem} />

@@ -8,10 +8,12 @@ import { SortHead, useSorting } from "./sorting.js";
  * The roles say what the elements are anyway: as cards they are no table to a browser any more.
  * `rows` are shown in their order, told apart by `keyOf`. `caption` says what the table is; it is read, not shown.
  * `most` is how many are shown, in the order that is asked for. With `rowLink`, a click anywhere in a row follows its link of the class `strong`.
+ * @template {{ id?: string | null }} Row
+ * @param {{ caption: string, columns: Column<Row>[], rows: Row[], keyOf?: (row: Row) => string, rowClass?: (row: Row) => string, rowLink?: boolean, most?: number, sort?: string, class?: string, [name: string]: unknown }} props
  */
-export function Table({ caption, columns, rows, keyOf = (row) => row.id, rowClass, rowLink = false, most = Infinity, sort = "sort", class: classes = "", ...rest }) {
+export function Table({ caption, columns, rows, keyOf = (row) => row.id ?? "", rowClass, rowLink = false, most = Infinity, sort = "sort", class: classes = "", ...rest }) {
   const sorting = useSorting(columns, sort);
-  const body = useRef(null);
+  const body = useRef(/** @type {HTMLElement | null} */ (null));
   const sortable = columns.some((one) => one.by);
   return html`
     <div class="table-frame ${sortable ? "sortable" : ""} ${rowLink ? "row-links" : ""}">
@@ -36,7 +38,10 @@ export function Table({ caption, columns, rows, keyOf = (row) => row.id, rowClas
 
 const OWN = "a, button, input, label, select, summary, dialog"; // what does something else when it is clicked
 
-/** As if its link had been clicked, with the same keys held; not by who selects text, or clicks something within. */
+/**
+ * As if its link had been clicked, with the same keys held; not by who selects text, or clicks something within.
+ * @param {MouseEvent & { target: Element, currentTarget: Element }} event
+ */
 function followRow(event) {
   if (event.target.closest(OWN) || String(getSelection())) return;
   event.currentTarget.querySelector("a.strong")?.dispatchEvent(new MouseEvent("click", event));

@@ -7,8 +7,10 @@ import { Field } from "./field.js";
 import { SubmitFoot, useSubmit } from "./submit.js";
 import { toast } from "./toasts.js";
 
+/** @param {string} text */
 const isWhole = (text) => /^[1-9]\d{0,8}$/.test(text);
 
+/** @param {{ tenant: Partial<Api.Tenant>, close: () => void, reload: Reload }} props */
 export function TenantForm({ tenant, close, reload }) {
   const isNew = !tenant.name;
   const [name, setName] = useState(tenant.name ?? "");
@@ -16,8 +18,9 @@ export function TenantForm({ tenant, close, reload }) {
   const [weight, setWeight] = useState(String(tenant.weight ?? 1));
   const [concurrency, setConcurrency] = useState(String(tenant.concurrency ?? ""));
   const [rate, setRate] = useState(tenant.rate ?? "");
-  const [wrong, setWrong] = useState({});
+  const [wrong, setWrong] = useState(/** @type {Wrong} */ ({}));
   const { send, busy, problem } = useSubmit(async (event) => {
+    /** @type {Wrong} */
     const found = {};
     if (!name.trim()) found.name = "It needs a name.";
     if (!isWhole(weight)) found.weight = "A whole number from 1 on.";

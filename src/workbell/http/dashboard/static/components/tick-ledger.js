@@ -11,6 +11,7 @@ import { Table } from "./table.js";
 
 const PAGE = 25;
 
+/** @param {{ schedule: Api.Schedule }} props */
 export function TickLedger({ schedule }) {
   const before = useLocation().query.get("before");
   const { data, problem, reload } = usePoll(`/schedules/${part(schedule.name)}/ticks`, { before, limit: PAGE }, 0);
@@ -26,6 +27,7 @@ export function TickLedger({ schedule }) {
   `;
 }
 
+/** @type {Column<Api.Tick>[]} */
 const COLUMNS = [
   { name: "Due", classes: "when", cell: (tick) => html`<${Due} tick=${tick} />` },
   { name: "Outcome", cell: (tick) => html`<${Status} of=${tick.outcome} />` },
@@ -34,7 +36,10 @@ const COLUMNS = [
   { name: "Run", cell: (tick) => tick.run && html`<${Link} to=${to(["runs", tick.run])} aria-label=${`The run of the tick due ${tick.due}`}>run<//>` },
 ];
 
-/** An instant, or a span of them that shared one fate. */
+/**
+ * An instant, or a span of them that shared one fate.
+ * @param {{ tick: Api.Tick }} props
+ */
 function Due({ tick }) {
   if (!tick.until) return html`<${Time} at=${tick.due} />`;
   return html`<div class="stacked"><${Time} at=${tick.due} /><span class="faint">until <${Time} at=${tick.until} /></span></div>`;

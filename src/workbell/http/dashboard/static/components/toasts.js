@@ -5,22 +5,31 @@ import { html } from "../ui.js";
 const SHOWN = 5000;
 const CALM = 5000; // between two announcements of things that happen by themselves
 
-const toasts = shared([]);
+const toasts = shared(/** @type {{ id: number, text: string, bad: boolean }[]} */ ([]));
 const spoken = shared("");
 let number = 0;
-let waiting = null;
+let waiting = 0;
 let lastSpoken = 0;
 
-/** Show what an action came to. */
+/**
+ * Show what an action came to.
+ * @param {string} text
+ * @param {{ bad?: boolean }} [options]
+ */
 export function toast(text, { bad = false } = {}) {
   const id = ++number;
   toasts.set([...toasts.get().slice(-4), { id, text, bad }]);
   if (!bad) setTimeout(() => putAway(id), SHOWN);
 }
 
+/** @param {number} id */
 const putAway = (id) => toasts.set(toasts.get().filter((one) => one.id !== id));
 
-/** Say something to screen readers alone; what happens by itself is said at most every five seconds, the latest only. */
+/**
+ * Say something to screen readers alone; what happens by itself is said at most every five seconds, the latest only.
+ * @param {string} text
+ * @param {{ calm?: boolean }} [options]
+ */
 export function announce(text, { calm = false } = {}) {
   clearTimeout(waiting);
   const pause = calm ? Math.max(0, lastSpoken + CALM - Date.now()) : 0;

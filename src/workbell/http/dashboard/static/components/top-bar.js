@@ -11,6 +11,7 @@ import { html, useEffect, useState } from "../ui.js";
 import { attempt } from "./action.js";
 import { showShortcuts } from "./shortcuts.js";
 
+/** @param {{ open: boolean, toggle: () => void }} props */
 export function TopBar({ open, toggle }) {
   const narrow = useNarrow();
   const settings = html`<${Zone} /><${Theme} />`;
@@ -63,7 +64,7 @@ function Theme() {
 function Tenant() {
   const session = useSession();
   const { parts, query } = useLocation();
-  const [names, setNames] = useState([]);
+  const [names, setNames] = useState(/** @type {string[]} */ ([]));
   const everything = session.tenant === "*" && session.may.includes("admin");
   useEffect(() => {
     if (everything) api.get("/tenants").then((found) => setNames(found.items.map((one) => one.name)), () => {});
@@ -79,6 +80,7 @@ function Tenant() {
   </label>`;
 }
 
+/** @param {{ children?: Child }} props */
 function Who({ children }) {
   const session = useSession();
   const leave = () =>

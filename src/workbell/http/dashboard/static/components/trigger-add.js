@@ -11,6 +11,7 @@ import { toast } from "./toasts.js";
 export const DELIVERY = "webhook-delivery"; // the job of Workbell's own that a trigger may start
 const TO_ALL = [DELIVERY, `${DELIVERY} (to all endpoints)`];
 
+/** @param {{ done: Reload }} props */
 export function AddTrigger({ done }) {
   const [open, setOpen] = useState(false);
   return html`
@@ -19,10 +20,12 @@ export function AddTrigger({ done }) {
   `;
 }
 
+/** @param {{ done: Reload, close: () => void }} props */
 function Form({ done, close }) {
-  const { data: jobs, problem: unknown } = usePoll("/jobs", {}, 0);
+  const { data: jobs } = usePoll("/jobs", {}, 0);
   const [words, setWords] = useState({ name: "", event_pattern: "", processor_name: "", description: "" });
-  const field = (name) => ({ value: words[name], onChange: (text) => setWords({ ...words, [name]: text }) });
+  /** @param {keyof typeof words} name */
+  const field = (name) => ({ value: words[name], onChange: (/** @type {string} */ text) => setWords({ ...words, [name]: text }) });
   const processors = (jobs?.items ?? []).filter((job) => job.processor).map((job) => job.name);
   const { send, busy, problem } = useSubmit(async () => {
     const made = await api.post("/triggers", words);

@@ -5,14 +5,16 @@ import { Field } from "./field.js";
 /**
  * `onDone(text)` is called if the text is another one than `value`. With `check`, a text that it says something about is
  * not done: what it says stands at the field until the text is right.
+ * @param {{ value: string, onDone: (text: string) => void, check?: (text: string) => string | null, [name: string]: unknown }} props
  */
 export function Typed({ value, onDone, check = () => null, ...rest }) {
   const [text, setText] = useState(value);
-  const [wrong, setWrong] = useState(null);
+  const [wrong, setWrong] = useState(/** @type {string | null} */ (null));
   useEffect(() => {
     setText(value);
     setWrong(null);
   }, [value]);
+  /** @param {string} next */
   const type = (next) => {
     setText(next);
     if (wrong) setWrong(check(next));

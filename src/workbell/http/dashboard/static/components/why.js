@@ -6,6 +6,7 @@ import { inWords } from "./in-words.js";
 import { Trouble } from "./page.js";
 import { toneOf } from "./status.js";
 
+/** @type {{ [status: string]: string }} */
 const QUESTIONS = {
   scheduled: "Why is it waiting?",
   queued: "Why is it waiting?",
@@ -16,11 +17,11 @@ const QUESTIONS = {
 const WHILE_LIVE = 2; // seconds between two polls
 const AFTERWARDS = 30; // only "how long ago" changes
 
+/** @param {{ run: Api.Run }} props */
 export function Why({ run }) {
   const question = QUESTIONS[run.status];
   const ended = run.finished_at !== null;
-  const path = question ? `/runs/${part(run.id)}/why` : null;
-  const { data, problem, reload } = usePoll(path, {}, ended ? AFTERWARDS : WHILE_LIVE);
+  const { data, problem, reload } = usePoll(question ? `/runs/${part(run.id)}/why` : null, {}, ended ? AFTERWARDS : WHILE_LIVE);
   const first = useRef(true);
   useEffect(() => {
     if (!first.current) reload();

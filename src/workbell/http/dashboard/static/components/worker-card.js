@@ -12,6 +12,7 @@ import { Status } from "./status.js";
 import { Table } from "./table.js";
 import { nameOf, stateOf } from "./worker-summary.js";
 
+/** @param {{ worker: Api.Worker, reload: Reload }} props */
 export function WorkerCard({ worker, reload }) {
   const state = stateOf(worker);
   const title = html`${nameOf(worker)} <span class="faint">${worker.pid || ""}</span> <${Status} of=${state} />`;
@@ -36,11 +37,14 @@ export function WorkerCard({ worker, reload }) {
   `;
 }
 
-/** Workers are shared by all tenants, so only who may act for all of them can drain one. */
+/**
+ * Workers are shared by all tenants, so only who may act for all of them can drain one.
+ * @param {{ worker: Api.Worker, reload: Reload }} props
+ */
 function Drain({ worker, reload }) {
   const everything = useSession().tenant === "*";
   if (!everything || worker.stopping) return null;
-  const path = `/workers/${part(worker.id)}`;
+  const path = /** @type {const} */ (`/workers/${part(worker.id)}`);
   if (worker.drained_at) {
     const resume = async () => {
       await api.post(`${path}/resume`);

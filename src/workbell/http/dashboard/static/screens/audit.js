@@ -21,29 +21,33 @@ export function Audit() {
       <${Trouble} problem=${problem} />
       ${!data && !problem && html`<${Loading} />`}
       ${data?.items.length === 0 && html`<${Empty} code="workbell audit">No operator has done anything yet. The command line shows the same:<//>`}
-      ${data?.items.length > 0 && html`<${Table} caption="Audit log" rows=${data.items} columns=${[
+      ${data && data.items.length > 0 && html`<${Table} caption="Audit log" rows=${data.items} columns=${/** @type {Column<Api.Audit>[]} */ ([
         { name: `When, ${zone}`, classes: "when", cell: (entry) => html`<${Stamp} at=${entry.at} />` },
         { name: "Who", classes: "audit-who", cell: (entry) => html`<strong>${entry.actor}</strong>` },
         { name: "Did", cell: (entry) => html`<code>${entry.action}</code>` },
         { name: "To what", classes: "audit-subject", cell: (entry) => entry.subject },
-        all && { name: "Tenant", cell: (entry) => entry.tenant },
+        ...(all ? [{ name: "Tenant", cell: (/** @type {Api.Audit} */ entry) => entry.tenant }] : []),
         { name: "From", cell: (entry) => entry.address ?? "–" },
         { name: "Details", classes: "wide", cell: (entry) => html`<${Details} detail=${entry.detail} />` },
-      ].filter(Boolean)} />`}
+      ])} />`}
       <${Pager} next=${data?.next} />
     <//>
   `;
 }
 
-/** What is known of the action; and the ids of the actor, which tell it from others of its name: whole where one points at them. */
+/**
+ * What is known of the action; and the ids of the actor, which tell it from others of its name: whole where one points at them.
+ * @param {{ detail: unknown }} props
+ */
 function Details({ detail }) {
   if (detail === null || typeof detail !== "object" || Array.isArray(detail)) return detail && html`<${Inline} value=${detail} />`;
-  const { by = {}, ...rest } = detail;
-  const ids = [by.token && `token ${by.token}`, by.made_with && `made with ${by.made_with}`, by.user_id !== undefined && `user ${by.user_id}`].filter(Boolean);
+  const { by = {}, ...rest } = /** @type {{ by?: { token?: string, made_with?: string, user_id?: unknown } }} */ (detail);
+  const ids = [by.token && `token ${by.token}`, by.made_with && `made with ${by.made_with}`, by.user_id !== undefined && `user ${by.user_id}`].filter((one) => typeof one === "string");
   return html`
     ${Object.keys(rest).length > 0 && html`<${Inline} value=${rest} />`}
     ${ids.length > 0 && html` <span class="faint" title=${ids.join(", ")}>${ids.map(short).join(", ")}</span>`}
   `;
 }
 
+/** @param {string} words */
 const short = (words) => words.replace(/\S{12,}$/, (id) => `…${id.slice(-8)}`);

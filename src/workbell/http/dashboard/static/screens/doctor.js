@@ -24,6 +24,7 @@ export function Doctor() {
   `;
 }
 
+/** @param {{ state: Api.Finding["state"], items: Api.Finding[] }} props */
 function Group({ state, items }) {
   if (!items.length) return null;
   return html`

@@ -19,8 +19,10 @@ export function EndpointList() {
   `;
 }
 
+/** @param {{ items: Api.Endpoint[] }} props */
 function Listed({ items }) {
   if (!items.length) return html`<${Empty} code=${COMMAND}>Events are sent nowhere yet. Have some sent:<//>`;
+  /** @type {Column<Api.Endpoint>[]} */
   const columns = [
     {
       name: "Endpoint",
@@ -37,6 +39,7 @@ function Listed({ items }) {
 
 const SHOWN = 4;
 
+/** @param {{ patterns: string[] }} props */
 function Patterns({ patterns }) {
   const more = patterns.length - SHOWN;
   return html`<code class="patterns" title=${patterns.join(" ")}>${patterns.slice(0, SHOWN).join(" ")}</code>${more > 0 && html` <span class="faint">and ${more} more</span>`}`;

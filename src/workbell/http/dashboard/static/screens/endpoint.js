@@ -12,6 +12,7 @@ import { Link, to } from "../router.js";
 import { spanText, Time } from "../times.js";
 import { html } from "../ui.js";
 
+/** @param {{ id: string }} props */
 export function EndpointPage({ id }) {
   const { data: endpoint, problem, reload } = usePoll(`/webhooks/${part(id)}`, {}, 2);
   if (!endpoint) return html`<${Page} title="Webhook"><${Trouble} problem=${problem} />${!problem && html`<${Loading} />`}<//>`;
@@ -35,7 +36,10 @@ export function EndpointPage({ id }) {
   `;
 }
 
-/** Why nothing is sent, and how it comes back. */
+/**
+ * Why nothing is sent, and how it comes back.
+ * @param {{ endpoint: Api.Endpoint, reload: Reload }} props
+ */
 function WhyDisabled({ endpoint, reload }) {
   return html`<section class="notice why-disabled" aria-label="Why it is disabled">
     <p><strong>Disabled since <${Time} at=${endpoint.disabled_at} />: ${endpoint.disabled_reason}</strong></p>
@@ -47,8 +51,12 @@ function WhyDisabled({ endpoint, reload }) {
   </section>`;
 }
 
-/** The brake: why so little is sent, how much waits, and how it ends. */
+/**
+ * The brake: why so little is sent, how much waits, and how it ends.
+ * @param {{ endpoint: Api.Endpoint }} props
+ */
 function WhySlowed({ endpoint }) {
+  if (!endpoint.slowed) return null;
   const { since, waiting, capped } = endpoint.slowed;
   const wait = waiting === 1 ? "1 delivery waits" : `${countText({ count: waiting, capped })} deliveries wait`;
   return html`<section class="trouble why-slowed" aria-label="Why it is slowed">
@@ -58,6 +66,7 @@ function WhySlowed({ endpoint }) {
   </section>`;
 }
 
+/** @param {Api.Endpoint} endpoint */
 const factsOf = (endpoint) => [
   ["State", html`<${Status} of=${endpoint.enabled ? "enabled" : "disabled"} />`],
   ["Patterns", html`<code class="patterns">${endpoint.patterns.join(" ")}</code>`],
@@ -70,6 +79,7 @@ const factsOf = (endpoint) => [
   ["Changed", html`<${Time} at=${endpoint.updated_at} />`],
 ];
 
+/** @param {Api.Endpoint} endpoint */
 const healthOf = (endpoint) => [
   ["Now", html`<${HealthStatus} endpoint=${endpoint} />`],
   ["Failing since", endpoint.failing_since && html`<${Time} at=${endpoint.failing_since} />`],
@@ -77,7 +87,10 @@ const healthOf = (endpoint) => [
   ["Last failure", endpoint.last_failure_at && html`<${Time} at=${endpoint.last_failure_at} />`],
 ];
 
-/** Since when each signs, and until when; they themselves are told once, when they are made. */
+/**
+ * Since when each signs, and until when; they themselves are told once, when they are made.
+ * @param {{ endpoint: Api.Endpoint }} props
+ */
 function Secrets({ endpoint }) {
   return html`
     <ul class="secrets">

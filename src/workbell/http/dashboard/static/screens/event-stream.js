@@ -11,6 +11,10 @@ import { useLocation } from "../router.js";
 import { html, useEffect } from "../ui.js";
 
 const PAGE = 100; // as many as the topic has
+/**
+ * @param {Api.Event} one
+ * @param {Api.Event} other
+ */
 const newestFirst = (one, other) => (one.id < other.id ? 1 : -1);
 
 export function EventStream() {
@@ -23,7 +27,10 @@ export function EventStream() {
   `;
 }
 
-/** The first page, over the WebSocket. */
+/**
+ * The first page, over the WebSocket.
+ * @param {{ pattern: string }} props
+ */
 function Newest({ pattern }) {
   const { rows, next, problem } = useLive("events", pattern ? { pattern } : {});
   const found = rows && [...rows.values()].sort(newestFirst);
@@ -35,7 +42,10 @@ function Newest({ pattern }) {
   return html`<${Trouble} problem=${problem} /><${Listed} found=${found} pattern=${pattern} next=${next} />`;
 }
 
-/** A later page, which stands still. */
+/**
+ * A later page, which stands still.
+ * @param {{ pattern: string, before: string }} props
+ */
 function Older({ pattern, before }) {
   const { data, problem } = usePoll("/events", { type: pattern, before, limit: PAGE }, 0);
   if (problem) return html`<${Trouble} problem=${problem} />`;
@@ -43,6 +53,7 @@ function Older({ pattern, before }) {
   return html`<${Listed} found=${data.items} pattern=${pattern} next=${data.next} />`;
 }
 
+/** @param {{ found: Api.Event[], pattern: string, next: string | null | undefined }} props */
 function Listed({ found, pattern, next }) {
   return html`
     <${Settled} found=${found} empty=${html`<${Nothing} pattern=${pattern} />`}>${(rows) => html`<${EventTable} rows=${rows} />`}<//>
@@ -50,6 +61,7 @@ function Listed({ found, pattern, next }) {
   `;
 }
 
+/** @param {{ pattern: string }} props */
 function Nothing({ pattern }) {
   if (pattern) return html`<${Empty}>No event matches <code>${pattern}</code> among the last 10,000.<//>`;
   return html`

@@ -13,6 +13,7 @@ export function EventTester() {
   const { query } = useLocation();
   const type = query.get("type") ?? "";
   const pattern = query.get("pattern") ?? "";
+  /** @param {Api.Words} changes */
   const set = (changes) => setQuery(["events"], changes, { replace: true });
   const { data, problem } = usePoll(type ? "/events/match" : null, { type, pattern }, 0);
   return html`
@@ -41,6 +42,7 @@ export function EventTester() {
   `;
 }
 
+/** @param {{ type: string, pattern: string, matches: boolean }} props */
 function Verdict({ type, pattern, matches }) {
   return html`
     <p>

@@ -10,6 +10,7 @@ import { Link, to } from "../router.js";
 import { Time } from "../times.js";
 import { html } from "../ui.js";
 
+/** @param {{ id: string }} props */
 export function EventPage({ id }) {
   const { data: event, problem } = usePoll(`/events/${part(id)}`, {}, 1);
   if (!event) return html`<${Page} title="Event"><${Trouble} problem=${problem} />${!problem && html`<${Loading} />`}<//>`;
@@ -29,6 +30,7 @@ export function EventPage({ id }) {
   `;
 }
 
+/** @param {Api.Event} event */
 const factsOf = (event) => [
   ["Time", html`<${Time} at=${event.time} />`],
   ["Source", event.source],

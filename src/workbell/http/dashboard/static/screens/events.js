@@ -14,6 +14,7 @@ const VIEWS = [
   { view: "tester", name: "Pattern tester", show: EventTester },
 ];
 
+/** @param {{ parts: string[] }} props */
 export function Events({ parts }) {
   const { query } = useLocation();
   if (parts.length) return html`<${EventPage} id=${parts[0]} />`;

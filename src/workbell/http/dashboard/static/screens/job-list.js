@@ -22,7 +22,7 @@ export function JobList() {
     <${Page} title="Jobs" lead="What can be run: functions with @bell.job, the files in jobs/, and definitions, which are data.">
       <${Trouble} problem=${problem} />
       ${
-        wrong?.length > 0 &&
+        wrong && wrong.length > 0 &&
         html`<${Section} title="Files that could not be loaded">
           ${wrong.map((one) => html`<${FileProblem} key=${one.id} problem=${one} elsewhere=${false} />`)}
         <//>`
@@ -40,6 +40,7 @@ def run(ctx):
     return "Hello, world!"
 `;
 
+/** @param {{ jobs: Api.Job[] }} props */
 function Listed({ jobs }) {
   const text = useLocation().query.get("q") ?? "";
   if (!jobs.length) {
@@ -59,21 +60,28 @@ function Listed({ jobs }) {
   `;
 }
 
+/**
+ * @param {Api.Job} job
+ * @param {string} text
+ */
 const fits = (job, text) =>
   [job.name, job.description, job.queue, job.file_path ?? "", ...job.on].join("\n").toLowerCase().includes(text.trim().toLowerCase());
 
+/** @param {{ jobs: Api.Job[] }} props */
 function JobTable({ jobs }) {
   const { data: recent } = usePoll("/recent", { limit: 20 }, 4);
   const { data: upcoming } = usePoll("/upcoming", { limit: 100 }, 10);
   const running = useRunning();
   const byJob = new Map((recent?.items ?? []).map((one) => [one.job, one]));
+  /** @param {Api.Job} job */
   const ticksOf = (job) => (upcoming?.items ?? []).filter((one) => one.job === job.name);
+  /** @type {Column<Api.Job>[]} */
   const columns = [
     { name: "Job", classes: "job-name", by: (job) => job.name, cell: (job) => html`<${Named} job=${job} />` },
     { name: "Queue", by: (job) => job.queue, cell: (job) => job.queue },
     { name: "Starts", classes: "job-starts", cell: (job) => html`<${Starts} job=${job} ticks=${ticksOf(job)} />` },
-    { name: "Last runs", cell: (job) => byJob.has(job.name) && html`<${StripLink} job=${job.name} runs=${byJob.get(job.name).runs} running=${running.get(job.name)} />` },
-    { name: "Running", classes: "number", by: (job) => running.get(job.name) ?? 0, cell: (job) => running.has(job.name) && html`<${Link} to=${to(["runs"], { job: job.name, status: "running" })}>${running.get(job.name).toLocaleString("en")}<//>` },
+    { name: "Last runs", cell: (job) => byJob.has(job.name) && html`<${StripLink} job=${job.name} runs=${byJob.get(job.name)?.runs} running=${running.get(job.name)} />` },
+    { name: "Running", classes: "number", by: (job) => running.get(job.name) ?? 0, cell: (job) => running.has(job.name) && html`<${Link} to=${to(["runs"], { job: job.name, status: "running" })}>${running.get(job.name)?.toLocaleString("en")}<//>` },
     { name: "Failed", classes: "number", by: (job) => failedShare(byJob.get(job.name)), cell: (job) => html`<${FailedShare} recent=${byJob.get(job.name)} />` },
     { name: "Median", classes: "number", by: (job) => byJob.get(job.name)?.p50, cell: (job) => spanText(byJob.get(job.name)?.p50) },
     { name: "95 %", classes: "number", by: (job) => byJob.get(job.name)?.p95, cell: (job) => spanText(byJob.get(job.name)?.p95) },
@@ -81,16 +89,21 @@ function JobTable({ jobs }) {
   return html`<${Table} caption="Jobs" columns=${columns} rows=${jobs} most=${MOST} keyOf=${(job) => job.name} rowLink />`;
 }
 
-/** Of the last runs, the same that the durations are of; in percent. */
+/**
+ * Of the last runs, the same that the durations are of; in percent.
+ * @param {Api.Recent | undefined} recent
+ */
 const failedShare = (recent) => (recent?.count ? (100 * recent.failed) / recent.count : null);
 
+/** @param {{ recent: Api.Recent | undefined }} props */
 function FailedShare({ recent }) {
   if (!recent?.count) return html`<span class="faint">–</span>`;
-  const share = Math.round(failedShare(recent));
+  const share = Math.round(failedShare(recent) ?? 0);
   const text = recent.failed && !share ? "< 1 %" : `${share} %`;
   return html`<span class=${recent.failed ? "bad" : ""} title=${`${recent.failed} of the last ${recent.count} runs`}>${text}</span>`;
 }
 
+/** @param {{ job: Api.Job }} props */
 function Named({ job }) {
   return html`<div>
     <${Link} to=${to(["jobs", job.name])} class="strong">${job.name}<//> <${JobMarks} job=${job} />

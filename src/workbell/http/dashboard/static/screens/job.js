@@ -19,6 +19,7 @@ import { html, useState } from "../ui.js";
 
 const NEWEST = 10;
 
+/** @param {{ name: string }} props */
 export function Job({ name }) {
   const { data: job, problem, reload } = usePoll(`/jobs/${part(name)}`, {}, 2);
   if (!job) return html`<${Page} title=${name}>${problem ? html`<${Trouble} problem=${problem} />` : html`<${Loading} />`}<//>`;
@@ -34,9 +35,14 @@ export function Job({ name }) {
   `;
 }
 
+/** @param {{ job: Api.Job, reload: Reload }} props */
 function Actions({ job, reload }) {
   const [open, setOpen] = useState(false);
   const may = useMay("enqueue");
+  /**
+   * @param {"pause" | "resume" | "enable" | "disable"} verb
+   * @param {string} text
+   */
   const turn = (verb, text) => async () => {
     await api.post(`/jobs/${part(job.name)}/${verb}`);
     await reload();
@@ -52,26 +58,34 @@ function Actions({ job, reload }) {
   `;
 }
 
+/** @param {{ name: string }} props */
 function OwnProblems({ name }) {
   const own = (useFileProblems() ?? []).filter((one) => one.jobs.includes(name));
   return own.map((one) => html`<${FileProblem} key=${one.id} problem=${one} elsewhere=${false} />`);
 }
 
-/** The runs that finished in the last hour, how long it takes, and the last runs as bars. */
+/**
+ * The runs that finished in the last hour, how long it takes, and the last runs as bars.
+ * @param {{ name: string }} props
+ */
 function HowItGoes({ name }) {
   const { data: tallies } = usePoll("/tallies", { job: name, minutes: 60 }, 5);
   const { data: recent, problem } = usePoll("/recent", { job: name, limit: 40 }, 3);
   const ends = tallies && (tallies.jobs[0] ?? { succeeded: 0, failed: 0, canceled: 0, retried: 0 });
   const last = recent?.items[0];
   const running = useRunning({ job: name }).get(name);
+  /**
+   * @param {"succeeded" | "failed" | "canceled"} status
+   * @param {string} text
+   */
   const count = (status, text) =>
     html`<${Link} class="figure" to=${to(["runs"], { job: name, status })}><b>${ends ? ends[status].toLocaleString("en") : "–"}</b><span>${text}</span><//>`;
   const measured = last?.count ?? 0;
   const durations = [
-    ["Median", last?.p50, measured],
-    ["95 % finish within", last?.p95, measured],
-    ["Longest", last?.longest, measured],
-  ].map(([text, seconds, any]) => [text, any > 0 && spanText(seconds)]);
+    ["Median", spanText(last?.p50)],
+    ["95 % finish within", spanText(last?.p95)],
+    ["Longest", spanText(last?.longest)],
+  ];
   return html`
     <div class="figures">
       ${count("succeeded", "succeeded in the last hour")}
@@ -80,6 +94,7 @@ function HowItGoes({ name }) {
       <div class="figure"><b>${ends ? ends.retried.toLocaleString("en") : "–"}</b><span>attempts retried in the last hour</span></div>
     </div>
     ${
+      last &&
       measured > 0 &&
       html`<${Section} title=${`Durations of the last ${measured === 1 ? "finished run" : `${measured} finished runs`}`}>
         <${Facts} facts=${[...durations, ["Failed", `${last.failed} of ${measured}`], ["Since", html`<${Time} at=${last.since} />`]]} />
@@ -91,7 +106,10 @@ function HowItGoes({ name }) {
   `;
 }
 
-/** Where it comes from, what starts it, and what it may do. */
+/**
+ * Where it comes from, what starts it, and what it may do.
+ * @param {{ job: Api.Job }} props
+ */
 function Made({ job }) {
   const { data: upcoming } = usePoll("/upcoming", { limit: 100 }, 2);
   const ticks = (upcoming?.items ?? []).filter((one) => one.job === job.name);
@@ -113,6 +131,7 @@ function Made({ job }) {
   return html`<${Section} title="How it runs"><${Facts} facts=${facts} /><//>`;
 }
 
+/** @param {{ name: string }} props */
 function Newest({ name }) {
   const { rows: found, problem } = useLive("runs", { job: name, limit: NEWEST });
   const sorted = [...(found?.values() ?? [])].sort((one, other) => (one.id < other.id ? 1 : -1)).slice(0, NEWEST);

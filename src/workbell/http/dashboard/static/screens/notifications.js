@@ -34,14 +34,16 @@ export function Notifications() {
       <${Trouble} problem=${problem} />
       ${!nobody && !data && !problem && html`<${Loading} />`}
       ${data?.items.length === 0 && html`<${Empty} code=${CODE}>${unread ? "You have read everything." : "There are no notifications yet. From your code:"}<//>`}
-      ${data?.items.length > 0 && html`<${Told} items=${data.items} reload=${reload} />`}
+      ${data && data.items.length > 0 && html`<${Told} items=${data.items} reload=${reload} />`}
       <${Pager} next=${data?.next} />
       ${composing && html`<${NewNotification} close=${() => compose(false)} reload=${reload} />`}
     <//>
   `;
 }
 
+/** @param {{ items: Api.Notification[], reload: Reload }} props */
 function Told({ items, reload }) {
+  /** @param {Api.Body<"POST", "/notifications/read">} body */
   const mark = async (body) => {
     await attempt(async () => {
       await api.post("/notifications/read", body);
@@ -52,19 +54,23 @@ function Told({ items, reload }) {
   const unread = items.some((one) => !one.read);
   return html`
     <div class="bulk">${unread && html`<button type="button" class="small" onClick=${() => mark({ all: true })}>Mark all as read</button>`}</div>
-    <${Table} caption="Notifications" rows=${items} rowClass=${(one) => (one.read ? "read" : "")} columns=${[
+    <${Table} caption="Notifications" rows=${items} rowClass=${(one) => (one.read ? "read" : "")} columns=${/** @type {Column<Api.Notification>[]} */ ([
       { name: "State", cell: (one) => html`<${Status} of=${one.read ? "ok" : "queued"} says=${one.read ? "read" : "unread"} />` },
       { name: "What", classes: "wide", cell: (one) => html`<${What} data=${one.data} />` },
       { name: "For", cell: (one) => (one.user_id === null ? "everybody" : "you") },
       { name: "When", classes: "when", cell: (one) => html`<${Time} at=${one.created_at} />` },
       { name: "Actions", hidden: true, classes: "number", cell: (one) => !one.read && html`<button type="button" class="small" onClick=${() => mark({ ids: [one.id] })}>Read</button>` },
-    ]} />
+    ])} />
   `;
 }
 
-/** The words that people usually mean; all of it behind a click. */
+/**
+ * The words that people usually mean; all of it behind a click.
+ * @param {{ data: Api.Notification["data"] }} props
+ */
 function What({ data }) {
-  const words = typeof data === "string" ? data : (data?.text ?? data?.title ?? data?.message);
+  const said = /** @type {{ text?: unknown, title?: unknown, message?: unknown } | null} */ (data);
+  const words = typeof data === "string" ? data : (said?.text ?? said?.title ?? said?.message);
   if (typeof words !== "string") return html`<${Inline} value=${data} />`;
-  return html`<span class="notification-text">${words}</span>${typeof data === "object" && Object.keys(data).length > 1 && html`<details><summary>All of it</summary><${Json} value=${data} name="The notification" /></details>`}`;
+  return html`<span class="notification-text">${words}</span>${typeof data === "object" && Object.keys(data ?? {}).length > 1 && html`<details><summary>All of it</summary><${Json} value=${data} name="The notification" /></details>`}`;
 }

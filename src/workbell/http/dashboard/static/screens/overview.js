@@ -40,7 +40,7 @@ export function Overview() {
         <${Section} title="Queues">
           ${!queues.data && html`<${Waiting} of=${queues} />`}
           ${queues.data?.items.length === 0 && html`<${Empty}>Nothing waits, and no job names a queue.<//>`}
-          ${queues.data?.items.length > 0 && html`<${QueueTable} queues=${queues.data.items} />`}
+          ${queues.data && queues.data.items.length > 0 && html`<${QueueTable} queues=${queues.data.items} />`}
         <//>
         <${Section} title="Next runs"><${NextTicks} /><//>
         <${Section} title="Workers">${workers.data ? html`<${WorkerSummary} workers=${workers.data.items} />` : html`<${Waiting} of=${workers} />`}<//>
@@ -49,7 +49,11 @@ export function Overview() {
   `;
 }
 
-/** The queues with the runs that are listed as running: one source for both, as two are never of the same moment. */
+/**
+ * The queues with the runs that are listed as running: one source for both, as two are never of the same moment.
+ * @param {Api.Queue[]} queues
+ * @param {Followed<Api.Run>} given
+ */
 function withRunning(queues, { rows, problem }) {
   if (!rows || problem || rows.size === MOST_RUNNING) return queues;
   const count = new Map();
@@ -57,10 +61,15 @@ function withRunning(queues, { rows, problem }) {
   return queues.map((queue) => ({ ...queue, running: count.get(queue.name) ?? 0 }));
 }
 
-/** Nothing has come yet; if that will not change by itself soon, it is said once, above. */
+/**
+ * Nothing has come yet; if that will not change by itself soon, it is said once, above.
+ * @param {{ of: { problem: Failure | null } }} props
+ */
 const Waiting = ({ of }) => (of.problem ? html`<p class="faint">Not known.</p>` : html`<${Loading} />`);
 
+/** @param {{ minutes: string, tallies: Api.Tallies | null, queues: { items: Api.Queue[] } | null, workers: { items: Api.Worker[] } | null }} props */
 function Figures({ minutes, tallies, queues, workers }) {
+  /** @param {"running" | "queued" | "scheduled"} name */
   const sum = (name) => queues?.items.reduce((total, queue) => total + queue[name], 0);
   const failed = tallies?.items.reduce((total, step) => total + step.failed, 0);
   const oldest = queues && Math.max(0, ...queues.items.map((queue) => queue.oldest_wait_seconds));
@@ -71,12 +80,13 @@ function Figures({ minutes, tallies, queues, workers }) {
       <${Figure} name="queued" value=${sum("queued")} address=${to(["runs"], { status: "queued" })} />
       <${Figure} name="scheduled" value=${sum("scheduled")} address=${to(["runs"], { status: "scheduled" })} />
       <${Figure} name="oldest wait" value=${oldest === null || oldest === undefined ? undefined : oldest ? spanText(oldest) : "none"} address=${to(["queues"])} bad=${queues?.items.some(waitsLong)} />
-      <${Figure} name=${`failed (last ${SPANS.find(([value]) => value === minutes)?.[1] ?? `${minutes} min`})`} value=${failed} address=${to(["runs"], { status: "failed" })} bad=${failed > 0} />
+      <${Figure} name=${`failed (last ${SPANS.find(([value]) => value === minutes)?.[1] ?? `${minutes} min`})`} value=${failed} address=${to(["runs"], { status: "failed" })} bad=${(failed ?? 0) > 0} />
       <${Figure} name=${alive?.length === 1 ? "worker" : "workers"} value=${alive?.length} address=${to(["workers"])} bad=${alive?.length === 0} />
     </div>
   `;
 }
 
+/** @param {{ name: string, value: number | string | undefined, address: string, bad?: boolean }} props */
 function Figure({ name, value, address, bad }) {
   const text = typeof value === "number" ? value.toLocaleString("en") : (value ?? "…");
   return html`<${Link} class="figure ${bad ? "figure-bad" : ""}" to=${address}><b class=${text.length > LONG ? "long" : ""}>${text}</b><span>${name}</span><//>`;

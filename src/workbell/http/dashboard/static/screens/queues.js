@@ -10,6 +10,7 @@ import { html } from "../ui.js";
 
 const CODE = '@bell.job(queue="mails")\ndef send(to: str) -> None: ...';
 
+/** @param {{ parts: string[] }} props */
 export function Queues({ parts }) {
   return parts.length ? html`<${Queue} name=${parts[0]} />` : html`<${QueueList} />`;
 }
@@ -21,11 +22,12 @@ function QueueList() {
       <${Trouble} problem=${problem} />
       ${!data && !problem && html`<${Loading} />`}
       ${data?.items.length === 0 && html`<${Empty} code=${CODE}>There is no queue yet. A job names its own:<//>`}
-      ${data?.items.length > 0 && html`<${QueueTable} queues=${data.items} reload=${reload} />`}
+      ${data && data.items.length > 0 && html`<${QueueTable} queues=${data.items} reload=${reload} />`}
     <//>
   `;
 }
 
+/** @param {{ name: string }} props */
 function Queue({ name }) {
   const { data, problem, reload } = usePoll("/queues");
   const tallies = usePoll("/tallies", { minutes: 60, queue: name }, 5);

@@ -14,6 +14,10 @@ import { Time } from "../times.js";
 import { html, useEffect, useState } from "../ui.js";
 
 const PAGE = 50;
+/**
+ * @param {Api.Run} one
+ * @param {Api.Run} other
+ */
 const newestFirst = (one, other) => (one.id < other.id ? 1 : -1);
 
 export function RunList() {
@@ -24,12 +28,15 @@ export function RunList() {
     <${Page} title="Runs" lead="Every run, newest first.">
       <${RunFilter} />
       <${Trouble} problem=${wrong} />
-      ${!wrong && (before ? html`<${Older} words=${words} before=${before} />` : html`<${Newest} words=${words} />`)}
+      ${words && (before ? html`<${Older} words=${words} before=${before} />` : html`<${Newest} words=${words} />`)}
     <//>
   `;
 }
 
-/** The first page, over the WebSocket. */
+/**
+ * The first page, over the WebSocket.
+ * @param {{ words: RunFilterWords }} props
+ */
 function Newest({ words }) {
   const { rows, next, problem } = useLive("runs", { ...words.topic, limit: PAGE });
   const found = rows && [...rows.values()].sort(newestFirst);
@@ -41,7 +48,10 @@ function Newest({ words }) {
   return html`<${Trouble} problem=${problem} /><${Listed} found=${found} words=${words} next=${next} />`;
 }
 
-/** A later page, which stands still. */
+/**
+ * A later page, which stands still.
+ * @param {{ words: RunFilterWords, before: string }} props
+ */
 function Older({ words, before }) {
   const { data, problem } = usePoll("/runs", { ...words.query, before, limit: PAGE }, 0);
   if (problem) return html`<${Trouble} problem=${problem} />`;
@@ -49,10 +59,13 @@ function Older({ words, before }) {
   return html`<${Listed} found=${data.items} words=${words} next=${data.next} />`;
 }
 
+/** @param {Api.Run} run */
 const readCurrent = (run) => api.get(`/runs/${part(run.id)}`);
 
+/** @param {{ found: Api.Run[], words: RunFilterWords, next: string | null | undefined }} props */
 function Listed({ found, words, next }) {
-  const [chosen, choose] = useState(new Set());
+  const [chosen, choose] = useState(/** @type {Set<string>} */ (new Set()));
+  /** @param {Api.Run[]} rows */
   const bar = (rows) => html`<${BulkBar} chosen=${chosen} clear=${() => choose(new Set())} words=${words} rows=${rows} />`;
   return html`
     <${Settled} found=${found} isHeld=${(run) => chosen.has(run.id)} readCurrent=${readCurrent} changes=${(run) => run.finished_at === null} above=${bar} empty=${html`<${Nothing} any=${words.any} next=${next} />`}>
@@ -64,9 +77,13 @@ function Listed({ found, words, next }) {
 
 const COMMAND = 'workbell jobs run JOB --input \'{"name": "value"}\'';
 
-/** When the run with this id was made: its first 48 bits are milliseconds. */
+/**
+ * When the run with this id was made: its first 48 bits are milliseconds.
+ * @param {string} id
+ */
 const madeAt = (id) => new Date(parseInt(id.replaceAll("-", "").slice(0, 12), 16)).toISOString();
 
+/** @param {{ any: boolean, next: string | null | undefined }} props */
 function Nothing({ any, next }) {
   const { parts, query } = useLocation();
   if (next) {

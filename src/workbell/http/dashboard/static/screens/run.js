@@ -21,9 +21,10 @@ import { html, useEffect, useRef } from "../ui.js";
 
 const SHORT = 8; // letters of an id, from its end: it begins with the time, which is the same for many
 
+/** @param {{ id: string }} props */
 export function Run({ id }) {
   const { rows, logs, problem } = useLive("run", { run: id });
-  const last = useRef(null);
+  const last = useRef(/** @type {Api.Run | null} */ (null));
   const current = rows && [...rows.values()][0];
   if (current) last.current = current;
   if (!last.current) return problem ? html`<${Missing} id=${id} problem=${problem} />` : html`<${Page} title="Run"><${Loading} /><//>`;
@@ -32,6 +33,7 @@ export function Run({ id }) {
   return html`<${Shown} run=${last.current} logs=${logs} gone=${gone} problem=${gone ? null : problem} />`;
 }
 
+/** @param {{ run: Api.Run, logs: Api.LogLine[], gone: boolean, problem: Failure | null }} props */
 function Shown({ run, logs, gone, problem }) {
   const attempts = useAttempts(run);
   useEffect(() => announce(`The run is ${run.status}.`, { calm: true }), [run.status]);
@@ -62,7 +64,10 @@ function Shown({ run, logs, gone, problem }) {
   `;
 }
 
-/** Its attempts, asked for again whenever one begins or ends. */
+/**
+ * Its attempts, asked for again whenever one begins or ends.
+ * @param {Api.Run} run
+ */
 function useAttempts(run) {
   const { data, reload } = usePoll(`/runs/${part(run.id)}/attempts`, {}, 0);
   const first = useRef(true);
@@ -73,6 +78,7 @@ function useAttempts(run) {
   return data?.items ?? [];
 }
 
+/** @param {{ run: Api.Run }} props */
 function Lead({ run }) {
   return html`<span class="run-lead">
     <${Status} of=${stateOf(run)} />
@@ -81,6 +87,7 @@ function Lead({ run }) {
   </span>`;
 }
 
+/** @param {{ id: string, problem: Failure }} props */
 function Missing({ id, problem }) {
   if (problem.code !== "RunNotFound") return html`<${Page} title="Run"><${Trouble} problem=${problem} /><//>`;
   return html`

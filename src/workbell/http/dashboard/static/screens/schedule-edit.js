@@ -1,6 +1,7 @@
 // A new schedule, and the change of one: saved only if it is still as it was read.
 import { api, part, Problem } from "../api.js";
 import { Loading, Page, Trouble } from "../components/page.js";
+import { HIDDEN, hiddenOf } from "../components/schedule-body.js";
 import { ScheduleForm } from "../components/schedule-form.js";
 import { declaredText, isDeclared } from "../components/schedule-words.js";
 import { toast } from "../components/toasts.js";
@@ -11,9 +12,13 @@ import { html, useEffect, useState } from "../ui.js";
 const CHANGED = 412;
 const FORBIDDEN = new Problem("Your token may read schedules, but not change them.");
 
-/** What both forms need: the jobs with their inputs; and the schedule with the version that was read. */
+/**
+ * What both forms need: the jobs with their inputs; and the schedule with the version that was read.
+ * @param {string | null} name
+ * @param {number} [round]
+ */
 function useRead(name, round = 0) {
-  const [seen, see] = useState({});
+  const [seen, see] = useState(/** @type {{ jobs?: Api.Job[], schedule?: Api.Schedule, version?: string | null, problem?: Failure }} */ ({}));
   useEffect(() => {
     let over = false;
     see({});
@@ -33,6 +38,10 @@ function useRead(name, round = 0) {
 export function NewSchedule() {
   const may = useMay("operate");
   const { jobs, problem } = useRead(null);
+  /**
+   * @param {string} name
+   * @param {ScheduleBody} body
+   */
   const save = async (name, body) => {
     try {
       await api.put(`/schedules/${part(name)}`, body, { headers: { "If-None-Match": "*" } });
@@ -52,15 +61,20 @@ export function NewSchedule() {
   `;
 }
 
+/** @param {{ name: string }} props */
 export function EditSchedule({ name }) {
   const may = useMay("operate");
   const [round, setRound] = useState(0);
   const [conflict, setConflict] = useState(false);
   const { jobs, schedule, version, problem } = useRead(name, round);
   const leave = () => go(to(["schedules", name]));
+  /**
+   * @param {string} _name
+   * @param {ScheduleBody} body
+   */
   const save = async (_name, body) => {
     try {
-      await api.put(`/schedules/${part(name)}`, body, { headers: { "If-Match": version } });
+      await api.put(`/schedules/${part(name)}`, body, { headers: { "If-Match": version ?? "" } });
     } catch (refused) {
       setConflict(refused.status === CHANGED);
       throw refused;
@@ -76,7 +90,7 @@ export function EditSchedule({ name }) {
     <${Page} title=${`Edit ${name}`} lead=${schedule?.in_words}>
       <${Trouble} problem=${may ? problem : FORBIDDEN} />
       ${may && !problem && !jobs && html`<${Loading} />`}
-      ${may && jobs && html`
+      ${may && jobs && schedule && html`
         ${isDeclared(schedule) && html`<p class="notice">${declaredText(schedule)}</p>`}
         <${ScheduleForm} key=${round} schedule=${schedule} jobs=${jobs} save=${save} cancel=${leave}>
           <${Kept} schedule=${schedule} />
@@ -90,10 +104,11 @@ export function EditSchedule({ name }) {
   `;
 }
 
-const KEPT = { retry: "its retries", target: "its agent", alert_url: "its alert address", ping_url: "its ping address", created_by: "its creator" };
-
-/** What the form does not show is not lost. */
+/**
+ * What the form does not show is not lost.
+ * @param {{ schedule: Api.Schedule }} props
+ */
 function Kept({ schedule }) {
-  const names = Object.keys(KEPT).filter((word) => schedule[word]).map((word) => KEPT[word]);
+  const names = hiddenOf(schedule).map((word) => HIDDEN[word]);
   return names.length ? html`<p class="faint">Not shown here, and kept as it is: ${names.join(", ")}.</p>` : null;
 }

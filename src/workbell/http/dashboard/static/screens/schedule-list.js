@@ -11,6 +11,10 @@ import { useMay } from "../session.js";
 import { html } from "../ui.js";
 
 const PAGE = 100;
+/**
+ * @param {Api.Schedule} one
+ * @param {Api.Schedule} other
+ */
 const byName = (one, other) => (one.name < other.name ? -1 : 1);
 
 export function ScheduleList() {
@@ -25,6 +29,7 @@ export function ScheduleList() {
   `;
 }
 
+/** @param {{ all: Api.Schedule[] }} props */
 function Found({ all }) {
   const { parts, query } = useLocation();
   const text = query.get("text") ?? "";
@@ -46,15 +51,24 @@ function Found({ all }) {
   `;
 }
 
+/**
+ * @param {Api.Schedule} schedule
+ * @param {string} text
+ */
 function matches(schedule, text) {
   const { name, job, in_words: words, expression, timezone, description, queue } = schedule;
   const whole = [name, job, words, expression, timezone, description, queue ?? ""].join("\n").toLowerCase();
   return text.toLowerCase().split(/\s+/).every((word) => whole.includes(word));
 }
 
-/** Sorted only if the `whole` of them is there: the order of one page would be taken for that of all. */
+/**
+ * Sorted only if the `whole` of them is there: the order of one page would be taken for that of all.
+ * @param {{ found: Api.Schedule[], whole: boolean }} props
+ */
 function Listed({ found, whole }) {
-  const columns = whole ? COLUMNS : COLUMNS.map(({ by: _, ...column }) => column);
+  /** @type {Column<Api.Schedule>[]} */
+  const columns = whole ? COLUMNS : COLUMNS.map((column) => ({ ...column, by: undefined }));
+  /** @param {Api.Schedule} schedule */
   const keyOf = (schedule) => schedule.name;
   return html`
     <${Settled} found=${found} keyOf=${keyOf} empty=${html`<${Empty}>No schedule matches this filter.<//>`}>
@@ -65,6 +79,7 @@ function Listed({ found, whole }) {
   `;
 }
 
+/** @type {Column<Api.Schedule>[]} */
 const COLUMNS = [
   { name: "Schedule", by: (schedule) => schedule.name, cell: (schedule) => html`<${Link} class="strong name" to=${to(["schedules", schedule.name])}>${schedule.name}<//>` },
   { name: "Job", by: (schedule) => schedule.job, cell: (schedule) => html`<${Link} class="name" to=${to(["jobs", schedule.job])}>${schedule.job}<//>` },

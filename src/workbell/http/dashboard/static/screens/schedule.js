@@ -14,8 +14,9 @@ import { useMay } from "../session.js";
 import { spanText, Time } from "../times.js";
 import { html, useEffect } from "../ui.js";
 
+/** @param {{ name: string }} props */
 export function Schedule({ name }) {
-  const path = `/schedules/${part(name)}`;
+  const path = /** @type {const} */ (`/schedules/${part(name)}`);
   const { data: schedule, problem, reload } = usePoll(path, {}, 2);
   const actions = schedule && html`<${Actions} schedule=${schedule} path=${path} reload=${reload} />`;
   return html`
@@ -26,13 +27,19 @@ export function Schedule({ name }) {
   `;
 }
 
+/** @param {{ schedule: Api.Schedule }} props */
 function Lead({ schedule }) {
   return html`<span class="schedule-lead"><${State} schedule=${schedule} /><span>${schedule.in_words}</span></span>`;
 }
 
+/** @param {{ schedule: Api.Schedule, path: SchedulePath, reload: Reload }} props */
 function Actions({ schedule, path, reload }) {
   const may = useMay("operate");
   const { name } = schedule;
+  /**
+   * @param {"pause" | "resume"} verb
+   * @param {string} said
+   */
   const steer = (verb, said) => async () => {
     await api.post(`${path}/${verb}`);
     await reload();
@@ -63,6 +70,7 @@ function Actions({ schedule, path, reload }) {
   `;
 }
 
+/** @param {{ schedule: Api.Schedule, path: SchedulePath }} props */
 function Shown({ schedule, path }) {
   const { name } = schedule;
   const runs = html`<${Link} to=${to(["runs"], { schedule: name })}>Its runs<//>`;
@@ -81,6 +89,7 @@ function Shown({ schedule, path }) {
   `;
 }
 
+/** @param {{ schedule: Api.Schedule, path: SchedulePath }} props */
 function Upcoming({ schedule, path }) {
   const { data, problem, reload } = usePoll(`${path}/preview`, { n: 5 }, 60);
   const stands = `${schedule.next_run_at} ${schedule.updated_at}`;
@@ -95,6 +104,7 @@ function Upcoming({ schedule, path }) {
   `;
 }
 
+/** @param {Api.Schedule} schedule */
 const whenFacts = (schedule) => [
   ["Expression", html`<code>${schedule.expression}</code>`],
   ["Zone", schedule.timezone],
@@ -108,6 +118,7 @@ const whenFacts = (schedule) => [
   ["Changed", html`<${Time} at=${schedule.updated_at} />`],
 ];
 
+/** @param {Api.Schedule} schedule */
 const tickFacts = (schedule) => [
   ["Job", html`<${Link} to=${to(["jobs", schedule.job])}>${schedule.job}<//>`],
   ["If the previous run is still going", OVERLAP[schedule.overlap]],
@@ -117,7 +128,7 @@ const tickFacts = (schedule) => [
   ["Queue", schedule.queue ?? "the job's own"],
   ["Priority", schedule.priority === null ? "the job's own" : String(schedule.priority)],
   ["Timeout", schedule.timeout === null ? "the job's own" : spanText(schedule.timeout)],
-  ["Attempts", schedule.retry ? `${schedule.retry.attempts}, first wait ${spanText(schedule.retry.delay)}` : "as the job says"],
+  ["Attempts", schedule.retry ? `${schedule.retry.attempts}, first wait ${spanText(Number(schedule.retry.delay))}` : "as the job says"],
   ["Agent", schedule.target],
   ["Failures are sent to", schedule.alert_url],
   ["Every end is sent to", schedule.ping_url],

@@ -6,6 +6,7 @@ import { EditSchedule, NewSchedule } from "./schedule-edit.js";
 import { ScheduleList } from "./schedule-list.js";
 import { Schedule } from "./schedule.js";
 
+/** @param {{ parts: string[] }} props */
 export function Schedules({ parts }) {
   const { query } = useLocation();
   const [name] = parts;

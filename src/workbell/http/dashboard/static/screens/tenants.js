@@ -14,14 +14,14 @@ import { html, useState } from "../ui.js";
 export function Tenants() {
   const { query } = useLocation();
   const { data, problem, reload } = usePoll("/tenants", { after: query.get("after") }, 5);
-  const [editing, edit] = useState(null);
+  const [editing, edit] = useState(/** @type {Partial<Api.Tenant> | null} */ (null));
   const everything = useSession().tenant === "*";
   const actions = everything && html`<button type="button" class="primary" onClick=${() => edit({})}>New tenant</button>`;
   return html`
     <${Page} title="Tenants" lead="Where several have runs waiting, each gets starts in proportion to its weight." actions=${actions}>
       <${Trouble} problem=${problem} />
       ${!data && !problem && html`<${Loading} />`}
-      ${data && html`<${Table} caption="Tenants" rows=${data.items} keyOf=${(tenant) => tenant.name} columns=${[
+      ${data && html`<${Table} caption="Tenants" rows=${data.items} keyOf=${(tenant) => tenant.name} columns=${/** @type {Column<Api.Tenant>[]} */ ([
         { name: "Tenant", cell: (tenant) => html`<${Link} class="strong" to=${to([], { tenant: tenant.name })}>${tenant.name}<//>` },
         { name: "Description", classes: "wide", cell: (tenant) => tenant.description },
         { name: "Weight", classes: "number", cell: (tenant) => tenant.weight },
@@ -29,13 +29,14 @@ export function Tenants() {
         { name: "Rate", classes: "number", cell: (tenant) => tenant.rate ?? "no limit" },
         { name: "Changed", classes: "when", cell: (tenant) => html`<${Time} at=${tenant.updated_at} />` },
         { name: "Actions", hidden: true, classes: "number", cell: (tenant) => everything && html`<${Change} tenant=${tenant} edit=${edit} reload=${reload} />` },
-      ]} />`}
+      ])} />`}
       <${Pager} next=${data?.next} name="after" />
       ${editing && html`<${TenantForm} tenant=${editing} close=${() => edit(null)} reload=${reload} />`}
     <//>
   `;
 }
 
+/** @param {{ tenant: Api.Tenant, edit: (tenant: Api.Tenant) => void, reload: Reload }} props */
 function Change({ tenant, edit, reload }) {
   const forget = async () => {
     await api.remove(`/tenants/${part(tenant.name)}`);

@@ -29,24 +29,27 @@ export function Tokens() {
       <${Trouble} problem=${problem} />
       ${!data && !problem && html`<${Loading} />`}
       ${data?.items.length === 0 && html`<${Empty} code="workbell tokens create --scope read">There is no token. The command line makes one, too:<//>`}
-      ${data?.items.length > 0 && html`<${TokenTable} tokens=${data.items} reload=${reload} />`}
+      ${data && data.items.length > 0 && html`<${TokenTable} tokens=${data.items} reload=${reload} />`}
       <${Pager} next=${data?.next} name="after" />
       ${making && html`<${NewToken} close=${() => make(false)} reload=${reload} />`}
     <//>
   `;
 }
 
+/** @param {Api.Token} token */
 const stateOf = (token) => (token.revoked_at ? "revoked" : token.valid ? "valid" : "expired");
 
 const LONGEST = 36; // characters: a UUID in one line
 
+/** @param {{ id: Api.Token["user_id"] }} props */
 function User({ id }) {
   const text = id === null ? "–" : id === 0 ? "0 (system)" : String(id);
   return text.length > LONGEST ? html`<span title=${text}>${text.slice(0, LONGEST)}…</span>` : text;
 }
 
+/** @param {{ tokens: Api.Token[], reload: Reload }} props */
 function TokenTable({ tokens, reload }) {
-  return html`<${Table} caption="Tokens" rows=${tokens} columns=${[
+  return html`<${Table} caption="Tokens" rows=${tokens} columns=${/** @type {Column<Api.Token>[]} */ ([
     { name: "Name", classes: "wide", cell: (token) => html`<div><strong>${token.name || "no name"}</strong> ${token.kind !== "api" && html`<span class="faint">${token.kind}</span>`}<br /><code class="inline">${token.id}</code></div>` },
     { name: "State", cell: (token) => html`<${Status} of=${stateOf(token)} />` },
     { name: "Scopes", cell: (token) => token.scopes.join(", ") || "none" },
@@ -55,9 +58,10 @@ function TokenTable({ tokens, reload }) {
     { name: "Last used", classes: "when", cell: (token) => html`<${Time} at=${token.last_used_at} />` },
     { name: "Ends", classes: "when", cell: (token) => (token.expires_at ? html`<${Time} at=${token.expires_at} />` : "never") },
     { name: "Actions", hidden: true, classes: "number", cell: (token) => stateOf(token) === "valid" && html`<${Revoke} token=${token} reload=${reload} />` },
-  ]} />`;
+  ])} />`;
 }
 
+/** @param {{ token: Api.Token, reload: Reload }} props */
 function Revoke({ token, reload }) {
   const run = async () => {
     await api.remove(`/tokens/${part(token.id)}`);

@@ -18,7 +18,7 @@ export function Triggers() {
   const one = useLocation().query.get("trigger"); // the only one that is shown, if the address names it
   if (!data) return html`<${Trouble} problem=${problem} />${!problem && html`<${Loading} />`}`;
   const shown = one ? data.items.filter((trigger) => trigger.id === one) : data.items;
-  const last = new Map([...(executions?.items ?? [])].reverse().map((one) => [one.job_id, one]));
+  const last = new Map([...(executions?.items ?? [])].reverse().map((one) => [one.job_id ?? "", one]));
   return html`
     <${Trouble} problem=${problem} />
     <div class="bulk"><${AddTrigger} done=${reload} />${one && html`<${Link} to=${to(["events"], { view: "triggers" })}>All ${data.items.length} triggers<//>`}</div>
@@ -32,6 +32,12 @@ export function Triggers() {
   `;
 }
 
+/**
+ * @param {Map<string, Api.Execution>} last
+ * @param {Reload} reload
+ * @param {boolean} may
+ * @returns {Column<Api.Trigger>[]}
+ */
 const columnsOf = (last, reload, may) =>
   [
     { name: "Trigger", classes: "wide", by: (one) => one.name, cell: (one) => html`<div><strong>${one.name}</strong>${one.description && html`<p class="faint">${one.description}</p>`}</div>` },
@@ -40,18 +46,20 @@ const columnsOf = (last, reload, may) =>
     { name: "State", cell: (one) => html`<${Status} of=${one.enabled ? "enabled" : "disabled"} />` },
     { name: "Created", classes: "when", cell: (one) => (one.source === "api" ? "by hand" : html`<span>in code <code class="inline">${one.source.replace(/^code:/, "")}</code></span>`) },
     { name: "Last", classes: "when", cell: (one) => html`<${Last} execution=${last.get(one.id)} />` },
-    may && { name: "Actions", hidden: true, cell: (one) => html`<${Actions} trigger=${one} reload=${reload} />` },
-  ].filter(Boolean);
+    ...(may ? [{ name: "Actions", hidden: true, cell: (/** @type {Api.Trigger} */ one) => html`<${Actions} trigger=${one} reload=${reload} />` }] : []),
+  ];
 
 const STATUSES = { pending: "queued", running: "running", completed: "succeeded", failed: "failed" };
 
+/** @param {{ execution: Api.Execution | undefined }} props */
 function Last({ execution }) {
   if (!execution) return html`<span class="faint">–</span>`;
   return html`<${Link} to=${to(["runs", execution.id])}><${Status} of=${STATUSES[execution.status]} /> <${Time} at=${execution.created_at} ago /><//>`;
 }
 
+/** @param {{ trigger: Api.Trigger, reload: Reload }} props */
 function Actions({ trigger, reload }) {
-  const path = `/triggers/${part(trigger.id)}`;
+  const path = /** @type {const} */ (`/triggers/${part(trigger.id)}`);
   const turn = async () => {
     await api.post(`${path}/${trigger.enabled ? "disable" : "enable"}`);
     await reload();

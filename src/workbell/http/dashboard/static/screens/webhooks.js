@@ -3,6 +3,7 @@ import { html } from "../ui.js";
 import { EndpointPage } from "./endpoint.js";
 import { EndpointList } from "./endpoint-list.js";
 
+/** @param {{ parts: string[] }} props */
 export function Webhooks({ parts }) {
   return parts.length ? html`<${EndpointPage} id=${parts[0]} />` : html`<${EndpointList} />`;
 }

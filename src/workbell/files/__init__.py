@@ -1,0 +1,1 @@
+"""Stored files: their verbs. The storage itself is `workbell.handlers.files`, which jobs see as `ctx.storage`."""

@@ -1,0 +1,1 @@
+"""Parts of single features of the API that are more than a handler."""

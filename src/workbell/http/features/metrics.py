@@ -1,0 +1,189 @@
+"""Metrics: tallies of the workers, counts from the store, and request counts of this server.
+
+Made when they are asked for, and cached for a second: each number is one read of the store, and none counts history.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from workbell.client.local import LocalClient
+from workbell.http.features.exposition import Family, Labels, Sample, histogram, written
+from workbell.http.features.request_counts import RequestCounts
+from workbell.model.job import DELIVERY
+from workbell.model.tally import BUCKETS, Tally
+from workbell.model.worker import Worker
+from workbell.stores.port import Counts, Store
+from workbell.version import __version__
+
+FRESH = 1.0  # seconds
+MOST_CACHED = 100  # pages, of as many tenants
+
+
+class MetricsScope(NamedTuple):
+    """Tenant of the metrics; none for all of them, with a tenant label or without.
+
+    `shared` is what all tenants share: slots of workers, requests, sockets, and the version.
+    """
+
+    tenant: str | None = None
+    by_tenant: bool = False
+    shared: bool = True
+
+
+class Metrics:
+    """Metrics pages by scope, cached for a second."""
+
+    def __init__(self, client: LocalClient, measured: RequestCounts, sockets: Callable[[], int]) -> None:
+        self._client = client
+        self._measured = measured
+        self._sockets = sockets
+        self._lock = asyncio.Lock()
+        self._pages: dict[MetricsScope, tuple[float, str]] = {}
+
+    async def page(self, view: MetricsScope) -> str:
+        async with self._lock:  # simultaneous requests share one read
+            clock = self._client.store.clock
+            made_at, text = self._pages.get(view, (-FRESH, ""))
+            if clock.monotonic() - made_at >= FRESH:
+                stored = await self._client.runtime.hop(read_families, self._client.store, view)
+                server = _of_server(self._measured, self._sockets()) if view.shared else []
+                text = written([*stored, *server])
+                if len(self._pages) >= MOST_CACHED:
+                    self._pages.clear()
+                self._pages[view] = (clock.monotonic(), text)
+            return text
+
+
+def read_families(store: Store, view: MetricsScope) -> list[Family]:
+    """Metric families that are read from the store."""
+    now = store.clock.now()
+    totals = [one for one in store.tallies.totals() if view.tenant in (None, one.tenant)]
+    every = store.reports.counts()
+    counts = [one for one in every if view.tenant in (None, one.lane.tenant)]
+    agents = sum(agent.is_alive(now) for agent in store.agents.list(view.tenant))
+    return [
+        *_of_runs(totals, view),
+        *_of_queues(counts, totals, view, now),
+        *_of_workers(store, every if view.shared else None, now),
+        Family("workbell_agents", "gauge", "Agents that were seen lately.", [Sample({}, agents)]),
+    ]
+
+
+def _of_runs(totals: Iterable[Tally], view: MetricsScope) -> list[Family]:
+    """Attempts by job and queue; one that is retried is counted as retried, and timed."""
+    ends: dict[tuple[str, ...], int] = defaultdict(int)
+    taken: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0] * (len(BUCKETS) + 1))
+    seconds: dict[tuple[str, ...], float] = defaultdict(float)
+    waits: dict[tuple[str, ...], float] = defaultdict(float)
+    deliveries: dict[str, int] = defaultdict(int)
+    names = (*(("tenant",) if view.by_tenant else ()), "job", "queue")
+    for one in totals:
+        values = (*((one.tenant,) if view.by_tenant else ()), one.job, one.queue)
+        ends[(*values, one.status)] += one.count
+        for bucket, count in enumerate(one.buckets):
+            taken[values][bucket] += count
+        seconds[values] += one.seconds
+        waits[values] += one.wait
+        if one.job == DELIVERY:
+            deliveries[one.status] += one.count
+
+    def labels(values: Sequence[str], *more: str) -> Labels:
+        return dict(zip((*names, *more), values, strict=True))
+
+    durations = [
+        sample
+        for values, counts in sorted(taken.items())
+        if any(counts)  # runs that ended before they started have no duration, and an empty histogram costs 17 lines
+        for sample in histogram(labels(values), BUCKETS, counts, seconds[values])
+    ]
+    waited = [
+        sample
+        for values, wait in sorted(waits.items())
+        if any(taken[values])
+        for sample in (Sample(labels(values), wait, "_sum"), Sample(labels(values), sum(taken[values]), "_count"))
+    ]
+    ended = [Sample(labels(values, "status"), count) for values, count in sorted(ends.items())]
+    sent = [Sample({"status": status}, count) for status, count in sorted(deliveries.items())]
+    return [
+        Family("workbell_runs_total", "counter", "Attempts of runs that ended, by how.", ended),
+        Family("workbell_run_duration_seconds", "histogram", "From the call of the handler to its end.", durations),
+        Family("workbell_run_wait_seconds", "summary", "From when a run was due to the call of its handler.", waited),
+        Family(
+            "workbell_webhook_deliveries_total", "counter", "Attempts of webhook-delivery that ended, by how.", sent
+        ),
+    ]
+
+
+def _of_queues(counts: Sequence[Counts], totals: Iterable[Tally], view: MetricsScope, now: datetime) -> list[Family]:
+    """Queue depth and age; empty queues too, because a series that comes and goes is of no use."""
+
+    def values_of(tenant: str, queue: str) -> tuple[str, ...]:
+        return (tenant, queue) if view.by_tenant else (queue,)
+
+    names = ("tenant", "queue") if view.by_tenant else ("queue",)
+    known = {values_of(one.tenant, one.queue) for one in totals}
+    known |= {values_of(one.lane.tenant, one.lane.queue) for one in counts}
+    numbers: dict[tuple[str, ...], list[int]] = {values: [0, 0, 0] for values in known}
+    ages: dict[tuple[str, ...], float] = dict.fromkeys(known, 0.0)
+    for one in counts:
+        values = values_of(one.lane.tenant, one.lane.queue)
+        found = (one.scheduled, one.queued, one.running)
+        numbers[values] = [known + new for known, new in zip(numbers[values], found, strict=True)]
+        if one.due_since is not None:
+            ages[values] = max(ages[values], (now - one.due_since).total_seconds())
+    depth = [
+        Sample({**dict(zip(names, values, strict=True)), "status": status}, number)
+        for values, listed in sorted(numbers.items())
+        for status, number in zip(("scheduled", "queued", "running"), listed, strict=True)
+    ]
+    oldest = [Sample(dict(zip(names, values, strict=True)), age) for values, age in sorted(ages.items())]
+    return [
+        Family("workbell_queue_depth", "gauge", "Runs that wait or run, by status.", depth),
+        Family("workbell_queue_oldest_age_seconds", "gauge", "How long the first in the queue has been due.", oldest),
+    ]
+
+
+def _of_workers(store: Store, every: Iterable[Counts] | None, now: datetime) -> list[Family]:
+    """Workers and the scheduler; slots only with the counts of all tenants, because free ones tell what others do."""
+    alive = [worker for worker in store.workers.list() if worker.is_alive(now)]
+    next_check = store.schedules.next_check()
+    lag = 0.0 if next_check is None else max((now - next_check).total_seconds(), 0.0)
+    return [
+        Family("workbell_workers", "gauge", "Workers that were seen lately.", [Sample({}, len(alive))]),
+        *([] if every is None else [_slots(store, alive, every)]),
+        Family("workbell_schedule_lag_seconds", "gauge", "How late the scheduler is.", [Sample({}, lag)]),
+    ]
+
+
+def _slots(store: Store, alive: Sequence[Worker], every: Iterable[Counts]) -> Family:
+    slots = sum(worker.concurrency for worker in alive)
+    busy = sum(one.running for one in every if one.lane.target is None)
+    drained = [worker for worker in alive if worker.drained_at is not None]
+    unused = sum(max(worker.concurrency - len(store.runs.held_by(worker.id)), 0) for worker in drained)
+    states = [Sample({"state": "busy"}, busy), Sample({"state": "free"}, max(slots - busy - unused, 0))]
+    return Family("workbell_worker_slots", "gauge", "How many runs they work on, and could besides.", states)
+
+
+def _of_server(measured: RequestCounts, sockets: int) -> list[Family]:
+    """Metrics of this process."""
+    requests = [
+        Sample({"method": method, "route": route, "status": str(status)}, count)
+        for (method, route, status), count in sorted(measured.requests.items())
+    ]
+    times = [
+        Sample({"method": method, "route": route}, seconds)
+        for (method, route), seconds in sorted(measured.seconds.items())
+    ]
+    build = {"version": __version__, "python": platform.python_version()}
+    return [
+        Family("workbell_http_requests_total", "counter", "Requests that this server answered.", requests),
+        Family("workbell_http_request_seconds_total", "counter", "How long their answers took, together.", times),
+        Family("workbell_sockets", "gauge", "WebSockets that are open here.", [Sample({}, sockets)]),
+        Family("workbell_build_info", "gauge", "Which Workbell this is.", [Sample(build, 1)]),
+    ]

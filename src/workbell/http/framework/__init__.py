@@ -1,0 +1,1 @@
+"""Serves operations of the wire's table: routing, parsing, answers, errors, pages of lists."""

@@ -1,1 +1,0 @@
-"""Schemas of the HTTP API, as OpenAPI shows them: one file a resource."""

@@ -1,0 +1,99 @@
+"""Retry policies: of runs and jobs, of schedules, and as they are shown."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from workbell.model.retry import Retry, RetryWords, read_retry
+from workbell.wire.fields import Name, Seconds, given
+from workbell.wire.operation import RequestBody, Shown
+
+Attempts = Annotated[int, Meta(ge=1, le=1_000_000, examples=[5])]
+Delay = Annotated[Seconds, Meta(examples=[1])]
+Factor = Annotated[float, Meta(ge=1, le=1000, examples=[2])]
+Cap = Annotated[Seconds, Meta(examples=[60])]
+Jitter = Annotated[float, Meta(ge=0, le=10, examples=[0.1])]
+ErrorNames = Annotated[list[Name], Meta(max_length=100)]
+GivingUp = Annotated[ErrorNames, Meta(description="Errors that end the run at once.")]
+OnlyOn = Annotated[ErrorNames, Meta(description="If given, all other errors do.")]
+
+
+class RetryBody(RequestBody, frozen=True, kw_only=True):
+    """How often a run is tried, and how long is waited in between: delay × factor^(failures − 1), up to the cap."""
+
+    attempts: Attempts = 3
+    delay: Delay = 1.0
+    factor: Factor = 2.0
+    cap: Cap = 60.0
+    jitter: Jitter = 0.1
+    give_up_on: GivingUp = []
+    only_on: OnlyOn = []
+
+    def policy(self) -> Retry:
+        return Retry(**msgspec.structs.asdict(self))
+
+    @classmethod
+    def of(cls, retry: Retry) -> RetryBody:
+        return cls(**msgspec.structs.asdict(retry))
+
+
+class ScheduleRetryBody(RequestBody, frozen=True, kw_only=True):
+    """Retry policy of a schedule: the fields of a retry policy, or those of scheduling services (`max_retries`,
+    `backoff_ms`, `backoff_type`), but not some of both.
+    """
+
+    attempts: Attempts | UnsetType = UNSET
+    delay: Delay | UnsetType = UNSET
+    factor: Factor | UnsetType = UNSET
+    cap: Cap | UnsetType = UNSET
+    jitter: Jitter | UnsetType = UNSET
+    give_up_on: GivingUp | UnsetType = UNSET
+    only_on: OnlyOn | UnsetType = UNSET
+    max_retries: Annotated[int, Meta(ge=0, le=1_000_000, description="Attempts after the first one.")] | UnsetType = (
+        UNSET
+    )
+    backoff_ms: (
+        Annotated[float, Meta(ge=0, le=1e12, description="Milliseconds between attempts; 1,000 if left out.")]
+        | UnsetType
+    ) = UNSET
+    backoff_type: (
+        Annotated[str, Meta(pattern="^(fixed|exponential)$", description="`fixed` if left out.")] | UnsetType
+    ) = UNSET
+
+    def __post_init__(self) -> None:
+        said = given(self).keys()
+        if said & _SERVICE_WORDS and "max_retries" not in said:
+            raise ValueError("max_retries is missing; it goes with backoff_ms and backoff_type")
+        if said & _SERVICE_WORDS and said - _SERVICE_WORDS:
+            raise ValueError(
+                f"max_retries and {min(said - _SERVICE_WORDS)} belong to two kinds of policies; leave one of them out"
+            )
+
+    def policy(self) -> Retry:
+        said = given(self)
+        return read_retry({"backoff_ms": 1000, **said}) if "max_retries" in said else Retry(**said)
+
+
+_SERVICE_WORDS = frozenset(RetryWords.__struct_fields__)
+
+
+class RetryShown(Shown, frozen=True, kw_only=True):
+    """Retry policy: delay × factor^(failures − 1) is waited between attempts, up to the cap."""
+
+    attempts: int
+    delay: float
+    factor: float
+    cap: float
+    jitter: float
+    give_up_on: Annotated[tuple[str, ...], Meta(description="Errors that end the run at once.")]
+    only_on: Annotated[tuple[str, ...], Meta(description="If given, all other errors do.")]
+
+    @classmethod
+    def of(cls, retry: Retry | None) -> RetryShown | None:
+        return None if retry is None else cls(**msgspec.structs.asdict(retry))
+
+    def value(self) -> Retry:
+        return Retry(**msgspec.structs.asdict(self))
