@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
-import workbell
+from tests.support.run_pytest import run_pytest
 from workbell import Context, Retry, Workbell
 from workbell.testing import ManualClock, drain
 
@@ -36,12 +33,7 @@ def test_each_test_has_its_own_store(workbell_memory, tmp_path):
 
 def test_the_fixtures_are_there(tmp_path: Path) -> None:
     (tmp_path / "test_app.py").write_text(TEST)
-    source = str(Path(workbell.__file__).parents[1])
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "workbell.testing.plugin", "-p", "no:cacheprovider"]
-    command += ["--basetemp", str(tmp_path / "temporary")]
-    # The entry point, if the package is installed, would name the same module a second time.
-    environment = os.environ | {"PYTHONPATH": source, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    done = run_pytest(tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 passed" in done.stdout
     left = {path.name for path in tmp_path.iterdir()} - {"__pycache__", "temporary"}

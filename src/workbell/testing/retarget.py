@@ -1,0 +1,29 @@
+"""Retargeting: the application's own Workbell works on the store of a test for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TypeVar
+
+from workbell.client.local import LocalClient
+from workbell.testing.inline import inline, is_inline
+
+C = TypeVar("C", bound=LocalClient)
+
+
+@contextmanager
+def retarget(bell: C, to: LocalClient) -> Iterator[C]:
+    """Let `bell` read and write the store of `to` inside the block; afterwards it has its own again.
+
+    Jobs, hooks and settings stay those of `bell`. If `to` is inline, so is `bell`. A client that `bell.for_tenant` gave
+    before the block stays on the store that it had.
+    """
+    runtime, store = bell.runtime, to.store
+    before, publisher = runtime.store, store.publisher
+    runtime.store, store.publisher = store, runtime.booking
+    try:
+        with inline(bell) if is_inline(to) else nullcontext():
+            yield bell
+    finally:
+        runtime.store, store.publisher = before, publisher
