@@ -100,6 +100,7 @@ class _Child:
                 schedules=not works,
                 works=works,
                 journal=Journal(self._memory) if works else None,
+                probed=self._task.probed,
                 give_up=self._give_up if works else None,
                 announce=lambda worker: self._announce(bell, worker),
             )
@@ -122,7 +123,7 @@ class _Child:
         file = file_of(bell.store)
         path = None if file is None else str(file.absolute())
         self._pipe.send(StoreNamed(settings.url, settings.lease, *retention, bell.tenant, path, settings.queue_url))
-        self._pipe.send(WorkerStarted(worker, os.getpid(), len(bell.registry)))
+        self._pipe.send(WorkerStarted(worker, os.getpid(), len(bell.registry), settings.poll_pace))
 
     async def _serve(self, bell: Workbell, role: Role) -> None:
         names: list[str] = []
@@ -175,7 +176,8 @@ class _Child:
                 for work in engine.executing[:MOST_REPORTED]
                 if work.begun is not None
             ]
-            self._pipe.send(ChildHeartbeat(engine.worker, executing, engine.booked, memory_in_use()))
+            silent, drained = engine.pulse.silent(), engine.drained
+            self._pipe.send(ChildHeartbeat(engine.worker, executing, engine.booked, memory_in_use(), silent, drained))
 
     def _give_up(self, why: str) -> NoReturn:
         log.error("this worker ends before its leases do: %s", why)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import signal
 import socket
-import sys
 import threading
 import time
 from multiprocessing.context import BaseContext
@@ -16,13 +14,15 @@ from typing import Any
 
 from workbell.engine.journal import Note, journal_size, read_notes
 from workbell.notices.push_message import Broadcast, SendToUser
-from workbell.process.identity import forkserver_context, is_running, process_start
+from workbell.process.identity import process_start, running_of
+from workbell.process.platform import process_context
 from workbell.workers.child import main
 from workbell.workers.messages import Message, Stop
 from workbell.workers.pipe import Pipe
 from workbell.workers.task import ChildKind, Task, encode_task
 
 MOST_WAITING = 10_000  # messages to a child
+CODE_WAIT = 1.0  # seconds for the exit code of a child that has ended
 LAST = 1.5  # seconds after the grace before a child is killed
 PRELOAD = [
     "workbell.engine.handler_processes.preload",
@@ -33,16 +33,9 @@ PRELOAD = [
 
 
 def make_context() -> BaseContext:
-    """Children are forked from a small process that has loaded Workbell, and nothing of the application's.
-
-    Forking the supervisor itself would pass its threads' locks and its pipes on; elsewhere than on Linux children are
-    started from nothing.
-    """
-    if sys.platform != "linux":
-        return multiprocessing.get_context("spawn")
-    context = forkserver_context()
-    context.set_forkserver_preload(PRELOAD)
-    return context
+    """Children are forked from a small process that has loaded Workbell, and nothing of the application's; elsewhere
+    than on Linux they are started from nothing."""
+    return process_context(PRELOAD)
 
 
 class Child:
@@ -94,9 +87,14 @@ class Child:
         sentinel: int = self._process.sentinel
         return sentinel
 
-    @property
     def exit_code(self) -> int | None:
+        """How it ended, once `sentinel` is ready. Without a fork server that is when its files are closed, and the
+        system knows the code some moments later."""
+        end = time.monotonic() + CODE_WAIT
         code: int | None = self._process.exitcode
+        while code is None and time.monotonic() < end:
+            time.sleep(0.002)
+            code = self._process.exitcode
         return code
 
     @property
@@ -128,7 +126,7 @@ class Child:
 
     def is_alive(self) -> bool:
         """Whether there is still a process; its number may be another's by now."""
-        return process_start(self.pid) == self._born and is_running(self.pid)
+        return process_start(self.pid) == self._born and running_of([self.pid]) == [self.pid]
 
     def kill(self) -> None:
         if process_start(self.pid) == self._born:

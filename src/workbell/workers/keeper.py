@@ -23,7 +23,7 @@ from workbell.model.state import Move, Retention, Transition
 from workbell.model.worker import BEAT
 from workbell.notices.bus import Bus
 from workbell.notices.run_log import log_runs
-from workbell.process.identity import is_running
+from workbell.process.identity import running_of
 from workbell.queues.opening import open_beside
 from workbell.runs.booking import Booking
 from workbell.runs.publisher import RunPublisher
@@ -53,7 +53,7 @@ class Keeper:
         self._random = Random()
         self._tenant = store.tenant
         alerting = Alerting(lambda: self._store, tenant=store.tenant)
-        events = EventPublishing(Subscriptions(lambda: self._store), alerting)
+        events = EventPublishing(Subscriptions(lambda: self._store), alerting, tenant=store.tenant)
         bus = Bus()
         bus.subscribe(log_runs, set(Move) - {Move.RELEASE})  # what had not begun is no news of a run
         self._publisher = RunPublisher(lambda: self._store, events, bus)
@@ -112,7 +112,8 @@ class Keeper:
 
     def _renew(self) -> None:
         """Children renew their own leases; here only those are left that they did not get to."""
-        living = [child for child in self._children if is_running(child.pid)]
+        running = set(running_of([child.pid for child in self._children]))
+        living = [child for child in self._children if child.pid in running]
         leases = self._silent([run for child in living for run in self._store.runs.held_by(child.worker)])
         now = self._store.clock.now()
         if leases:

@@ -18,6 +18,7 @@ class WorkerStarted(msgspec.Struct, frozen=True, tag="worker-started"):
     worker: str
     pid: int
     jobs: int
+    poll: float  # seconds between polls of the store
 
 
 class StoreNamed(msgspec.Struct, frozen=True, tag="store-named"):
@@ -59,6 +60,8 @@ class ChildHeartbeat(msgspec.Struct, frozen=True, tag="heartbeat"):
     executing: list[ExecutingRun]
     booked: int
     memory: int
+    silent: float | None = None  # seconds for which a poll is overdue; none: no poll was answered yet
+    drained: bool = False
 
 
 # To a child

@@ -21,6 +21,7 @@ class WorkerPlan(NamedTuple):
     watch: bool = False
     max_runs: int | None = None
     max_memory: int | None = None
+    probed: bool = False
 
     def tasks(self) -> list[Task]:
         """Tasks of the children, the server first: it finds problems of the project before anything else is started."""
@@ -40,5 +41,6 @@ class WorkerPlan(NamedTuple):
             queues=self.queues,
             concurrency=self.concurrency,
             watch=self.watch,
+            probed=self.probed,
             reports=reports,
         )

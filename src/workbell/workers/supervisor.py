@@ -16,7 +16,9 @@ from pathlib import Path
 from workbell.engine.handler_processes.process import how_it_ended
 from workbell.errors import StoreUnavailable, WorkbellError
 from workbell.notices.push_message import Broadcast, SendToUser
-from workbell.process.identity import STOPPED, process_state
+from workbell.process.identity import STOPPED, process_states
+from workbell.process.platform import platform
+from workbell.process.service_manager import ServiceManager
 from workbell.stores.sqlite.lock_holders import lock_holders
 from workbell.workers.backoff import next_failures, wait_after
 from workbell.workers.child import FORCED
@@ -34,12 +36,16 @@ from workbell.workers.messages import (
     WorkerStarted,
 )
 from workbell.workers.plan import WorkerPlan
+from workbell.workers.probe_listener import ProbeListener
+from workbell.workers.readiness import Readiness
+from workbell.workers.service_reports import ServiceReports
 from workbell.workers.signals import Signals
 from workbell.workers.task import ChildKind, Task
 
 log = logging.getLogger("workbell.workers")
 
 CHECK_PACE = 0.5  # seconds between two checks of the children
+STATES_PACE = {True: CHECK_PACE, False: 2.0}  # seconds between two reads of their states, with and without /proc
 HUNG = 5.0  # seconds that a handler may outlast its time, before its worker is killed
 STOPPED_FOR = 2.0  # seconds that a child may be stopped (SIGSTOP) before that is logged
 # Seconds that a stopped child may have the write lock of a SQLite file, before it is killed. All other writes wait
@@ -69,16 +75,27 @@ class Post:
 
 
 class Supervisor:
-    def __init__(self, plan: WorkerPlan, http: socket.socket | None = None) -> None:
+    def __init__(
+        self,
+        plan: WorkerPlan,
+        http: socket.socket | None = None,
+        probe: socket.socket | None = None,
+        manager: ServiceManager | None = None,
+    ) -> None:
+        """`http` is lent to the server, probes are answered on `probe`, and the service manager gets reports."""
         self._plan = plan
         self._http = http  # held here and lent to the server: requests during a replacement wait, and are answered
         self._context = make_context()
         self._posts = [Post(task) for task in plan.tasks()]
+        self._readiness = Readiness([post.task.name for post in self._posts])
+        self._reports = ServiceReports(manager or ServiceManager(), self._readiness)
+        self._probes = None if probe is None else ProbeListener(probe, self._readiness)
         self._keeper: Post | None = None
         self._leaving: list[Child] = []  # replaced children; they end once their successors have started
         self._burials: list[tuple[float, Bury]] = []  # deaths to report to the keeper, with their times
         self._keeper_updated_at = 0.0
         self._checked_at = 0.0
+        self._states_read_at = 0.0
         self._to_roll: deque[Post] = deque()
         self._signals = Signals()
         self._error: WorkerError | None = None
@@ -89,6 +106,8 @@ class Supervisor:
         """Until SIGTERM or SIGINT; the second one hurries. SIGHUP replaces the children one by one."""
         with self._signals.caught(signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             try:
+                if self._probes is not None:
+                    self._probes.start()
                 self._start(self._posts[0])
                 while not (self._stopping and not self._present()):
                     self._step()
@@ -97,6 +116,8 @@ class Supervisor:
                 for child in [*self._present(), *self._keepers()]:
                     child.kill()
                     child.bury()
+                if self._probes is not None:
+                    self._probes.close()
                 if self._http is not None:
                     self._http.close()
         log.info("stopped")
@@ -139,6 +160,9 @@ class Supervisor:
         for child in [child for end, child in by_end.items() if wait([end], 0)]:
             self._on_end(child)
         self._check_children()
+        self._readiness.stopping = self._stopping
+        self._readiness.note_step()
+        self._reports.step()
 
     def _pause(self) -> float:
         """Seconds until something is to be done, if nothing happens before."""
@@ -155,15 +179,17 @@ class Supervisor:
 
     def _on_message(self, child: Child, message: Message) -> None:
         match message:
-            case WorkerStarted(worker):
+            case WorkerStarted(worker, poll=poll):
                 child.worker = worker
+                self._readiness.note_start(child.task.name, poll)
                 child.started = True
                 log.info("%s started", child.task.name, extra={"worker_id": worker})
                 self._on_start(child)
             case StoreNamed():
                 self._ensure_keeper(message)
-            case ChildHeartbeat(_, _, booked, memory):
+            case ChildHeartbeat(_, _, booked, memory, silent, drained):
                 child.booked, child.memory = booked, memory
+                self._readiness.note_heartbeat(child.task.name, silent, drained=drained)
             case WorkerError(error, code):
                 child.unreachable = code == StoreUnavailable.exit_code
                 if self._ready:
@@ -229,9 +255,12 @@ class Supervisor:
                         self._update_keeper()
             elif child.kind is ChildKind.WORKER and not self._stopping and self._is_worn(child):
                 self._replace(post)
-        if check_now:
-            for child in [*self._present(), *self._keepers()]:
-                self._check_if_stopped(child, now)
+        if now - self._states_read_at >= STATES_PACE[platform().proc]:
+            self._states_read_at = now
+            children = [*self._present(), *self._keepers()]
+            states = process_states([child.pid for child in children])
+            for child in children:
+                self._check_if_stopped(child, states[child.pid], now)
         for child in self._present():
             if check_now:
                 self._kill_if_hung(child, now)
@@ -248,9 +277,8 @@ class Supervisor:
             log.error("%s: run %s outlasted its time and does not stop; it is killed", child.task.name, overdue[0])
             child.kill()
 
-    def _check_if_stopped(self, child: Child, now: float) -> None:
+    def _check_if_stopped(self, child: Child, state: str, now: float) -> None:
         """Log that a child is stopped; kill it only if it blocks all writes. Else it may be continued later."""
-        state = process_state(child.pid)
         if state not in STOPPED:
             if child.stop_logged:
                 log.info("%s (process %d) goes on", child.task.name, child.pid)
@@ -304,7 +332,7 @@ class Supervisor:
 
     def _on_end(self, child: Child) -> None:
         self._receive(child)  # its last messages
-        code = child.exit_code or 0
+        code = child.exit_code() or 0
         post = next((post for post in self._all_posts() if post.child is child), None)
         orphaned = child.is_alive()  # then it is the process that it was forked from which has ended
         child.bury()

@@ -26,6 +26,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     queues: list[str] | None = None
     concurrency: int | None = None
     watch: bool = False
+    probed: bool = False  # somebody is told whether the store answers it
     reports: bool = True  # this child logs the problems of job files, for all
     store: StoreNamed | None = None  # for the keeper, which loads no app
 

@@ -28,11 +28,12 @@ from workbell.workers.messages import (
 from workbell.workers.pipe import Pipe
 
 MESSAGES: list[Message] = [
-    WorkerStarted("w", 7, 3),
+    WorkerStarted("w", 7, 3, 1.0),
     StoreNamed("postgresql://u:secret@h/d", 30.0, 1.0, 2.0),
     WorkerShutdown("w", 2),
     WorkerError("it broke", 70),
     ChildHeartbeat("w", [ExecutingRun("r", "send", 1.5)], 12, 1 << 20),
+    ChildHeartbeat("w", [], 12, 1 << 20, 2.5, drained=True),
     Stop(at_once=True),
     KeepLeases([LeasesKept("w", 7)]),
     Bury("w", "exited with code 3", DeathVerdict.BLAMED, ["a"], ["b"]),
