@@ -1,0 +1,20 @@
+"""The table of orders."""
+
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    initial = True
+    dependencies = []
+    operations = [
+        migrations.CreateModel(
+            name="Order",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("buyer", models.EmailField(max_length=254)),
+                ("cents", models.PositiveIntegerField()),
+                ("charged", models.BooleanField(default=False)),
+                ("mails", models.PositiveIntegerField(default=0)),
+            ],
+        ),
+    ]

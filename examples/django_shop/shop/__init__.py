@@ -1,0 +1,1 @@
+"""A shop that charges and mails in the background."""

@@ -1,0 +1,28 @@
+"""Django application `workbell`: finds the tasks of installed apps, and keeps connections to a SQLite store safe."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+from django.core.checks import Tags, register
+from django.db.backends.signals import connection_created
+from django.db.models.signals import post_migrate
+from django.utils.module_loading import autodiscover_modules
+
+from workbell.django.checks import check_stores
+from workbell.django.connections import prepare_connection
+from workbell.django.database import LABEL
+from workbell.django.migrating import complete_store
+
+
+class WorkbellConfig(AppConfig):  # type: ignore[misc]
+    """The application."""
+
+    name = "workbell.django"
+    label = LABEL
+    verbose_name = "Workbell"
+
+    def ready(self) -> None:
+        connection_created.connect(prepare_connection, dispatch_uid="workbell.prepare_connection")
+        post_migrate.connect(complete_store, sender=self, dispatch_uid="workbell.complete_store")
+        register(check_stores, Tags.database)
+        autodiscover_modules("tasks")

@@ -1,0 +1,1 @@
+"""Tests of `workbell.django`, and the Django app whose tasks they enqueue."""
