@@ -94,7 +94,12 @@ async def test_workers_and_whose_runs_are_seen(api: Api) -> None:
 
 async def test_a_tenant_sees_of_workers_what_concerns_its_runs(api: Api) -> None:
     store, now = api.bell.store, api.bell.store.clock.now()
-    name = {"id": "secret-host/4711/incarnation", "host": "secret-host", "pid": 4711, "incarnation": "incarnation"}
+    name = {
+        "id": "secret-host/2147111741/incarnation",
+        "host": "secret-host",
+        "pid": 2147111741,
+        "incarnation": "incarnation",
+    }
     worker = worker_of("send", "of-others", now=now, version="release-of-others", concurrency=4, **name)
     store.workers.put(worker)
     mine = api.a.enqueue("send", {"to": "x"})
@@ -111,7 +116,7 @@ async def test_a_tenant_sees_of_workers_what_concerns_its_runs(api: Api) -> None
     assert seen["id"] in attempts.text
     assert seen["id"] in reason.text
     for text in (answer.text, attempts.text, reason.text):
-        for fact in ("secret-host", "4711", "incarnation/", "release", "of-others"):
+        for fact in ("secret-host", "2147111741", "incarnation/", "release", "of-others"):
             assert fact not in text
     whole = (await api.root.ask("GET", f"/runs/{mine.id}/attempts?tenant=a"))["items"]
     assert [one["worker"] for one in whole] == [worker.id]

@@ -102,7 +102,7 @@ class TestPostgres:
         monkeypatch.setattr(sessions, "IDLE", 0.0)
         with psycopg.connect(url, application_name="forgotten") as holder:
             pid = holder.info.backend_pid
-            holder.execute("UPDATE workbell_schedules SET run_count = 4711, last_error = 'hunter2'")
+            holder.execute("UPDATE workbell_schedules SET run_count = 1234567890, last_error = 'hunter2'")
             with self.waiting(url) as first, self.waiting(url, "second"):
                 ((level, says, remedy),) = findings(url)
         assert level == "risk"
@@ -111,7 +111,7 @@ class TestPostgres:
         assert f"holds up 2 sessions, among them {first} (impatient, " in says
         assert "its last statement: `UPDATE workbell_schedules SET run_count = ?, last_error = …`" in says
         assert SECRET not in says
-        assert "4711" not in says
+        assert "1234567890" not in says
         assert remedy == f"end its transaction, or the session: SELECT pg_terminate_backend({pid})."
 
     def test_a_transaction_that_is_left_open(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
