@@ -7,7 +7,7 @@ const ACCOUNT = "account";
 const ID = "0123456789abcdef0123456789abcdef";
 const waiting = []; // {body, due, attempts}
 const leased = new Map(); // lease_id → message
-const seen = { sent: 0, pushed: 0, pulled: 0, acked: 0, retried: 0, unauthorized: 0 };
+const seen = { sent: 0, queued: 0, pushed: 0, pulled: 0, acked: 0, retried: 0, unauthorized: 0 };
 let fault = {};
 let calls = 0;
 let leases = 0;
@@ -18,7 +18,7 @@ export default {
     if (pathname.startsWith("/client/v4/")) return api(pathname.slice("/client/v4".length), request, env);
     if (pathname === "/fault") fault = await request.json();
     else if (pathname === "/empty") waiting.splice(0), leased.clear();
-    else if (pathname === "/raw") await env.QUEUE.sendBatch((await request.json()).map((body) => ({ body, contentType: "json" })));
+    else if (pathname === "/raw") await enqueue(env, (await request.json()).map((body) => ({ body })));
     else if (pathname === "/cron") await scheduled({}, { ...env, ...fault.env });
     return Response.json(seen);
   },
@@ -62,8 +62,13 @@ async function send(messages, env) {
   if (bad && fault.kind === "lost") return null;
   const copies = bad && fault.kind === "double" ? [...messages, ...messages] : messages;
   const delaySeconds = bad && fault.kind === "late" ? 2 : 0;
-  await env.QUEUE.sendBatch(copies.slice(0, 100).map(({ body }) => ({ body, contentType: "json", delaySeconds })));
+  await enqueue(env, copies.slice(0, 100), delaySeconds);
   return null;
+}
+
+async function enqueue(env, messages, delaySeconds = 0) {
+  seen.queued += messages.length;
+  await env.QUEUE.sendBatch(messages.map(({ body }) => ({ body, contentType: "json", delaySeconds })));
 }
 
 function pull({ batch_size, visibility_timeout_ms }) {

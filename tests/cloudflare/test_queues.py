@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -50,7 +49,7 @@ def queue(server: QueueServer) -> Iterator[QueueServer]:
     server.do("fault", {})
     yield server
     server.do("fault", {})
-    time.sleep(0.2)  # what is on its way from the producer to the consumer
+    until(lambda: server.do("seen")["pushed"] >= server.do("seen")["queued"], "messages that are on their way")
     server.do("empty")
 
 

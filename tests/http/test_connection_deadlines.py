@@ -321,8 +321,14 @@ def test_a_refused_handshake_is_no_error(site: Served, caplog: pytest.LogCapture
 @pytest.mark.anyio
 @pytest.mark.parametrize(
     ("headers", "status"),
-    [({}, 413), ({"Content-Length": "1"}, 413), ({"Content-Length": "1", "Transfer-Encoding": "chunked"}, 400)],
-    ids=["chunked", "wrong length", "both"],
+    [
+        ({}, 413),
+        ({"Content-Length": "1"}, 413),
+        ({"Content-Length": "9" * 5000}, 413),
+        ({"Content-Length": "0" * 5000 + "1"}, 413),
+        ({"Content-Length": "1", "Transfer-Encoding": "chunked"}, 400),
+    ],
+    ids=["chunked", "wrong length", "length of many digits", "length of many zeros", "both"],
 )
 async def test_a_mounted_application_counts_bodies_too(api: Api, headers: dict[str, str], status: int) -> None:
     async def parts() -> AsyncIterator[bytes]:

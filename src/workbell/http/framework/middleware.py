@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -29,6 +29,7 @@ from workbell.model.public_url import PublicUrl
 
 log = logging.getLogger("workbell.http")
 
+DIGITS = 20  # of a length that are read: Python refuses to convert thousands of them
 OPEN_LIMIT = 16 * 1024  # bytes of the body of a request that came without a valid token
 
 # What comes by itself, and often: at info it would bury the lines about runs (an open page asks 100 times a minute).
@@ -41,6 +42,14 @@ HEADERS = [
 ]
 # A year. Without `includeSubDomains`: what else the domain has is not ours.
 HSTS = (b"strict-transport-security", b"max-age=31536000")
+
+
+class Framing(NamedTuple):
+    """How the headers announce the body of a request."""
+
+    declared: int  # bytes; 0 where no length can be read
+    is_ambiguous: bool  # by a length and in chunks
+    may_have_body: bool
 
 
 class Gate:
@@ -76,13 +85,13 @@ class Gate:
 
         answering = Compressing(answer) if accepts_gzip(scope) else answer
         try:
-            declared, chunked = _framing(scope)
-            if chunked and declared is not None:
+            framing = _framing(scope)
+            if framing.is_ambiguous:
                 await _ambiguous()(scope, receive, answer)
-            elif declared is not None and declared > self._limit:
+            elif framing.declared > self._limit:
                 await of_error(self._too_large(self._limit))(scope, receive, answer)
             else:
-                reading = self._counted(scope, receive, declared or 0) if _may_have_body(scope) else receive
+                reading = self._counted(scope, receive, framing.declared) if framing.may_have_body else receive
                 await self._app(scope, reading, answering)
         finally:
             self._service.measured.busy -= 1
@@ -147,21 +156,15 @@ def _shown(path: str) -> str:
     return path if path.isprintable() else ascii(path)[1:-1]
 
 
-def _framing(scope: Scope) -> tuple[int | None, bool]:
-    """The declared length of the body, and whether it comes in chunks."""
-    headers = headers_of(scope)
-    length = headers.get(b"content-length")
-    declared = None if length is None else int(length) if length.isdigit() else 0
-    return declared, b"transfer-encoding" in headers
-
-
-def _may_have_body(scope: Scope) -> bool:
+def _framing(scope: Scope) -> Framing:
     """HTTP/1 announces a body in a header; later versions need not."""
     headers = headers_of(scope)
-    return (
-        headers.get(b"content-length", b"0") != b"0"
-        or b"transfer-encoding" in headers
-        or scope.get("http_version") not in ("1.0", "1.1")
+    length = headers.get(b"content-length")
+    chunked = b"transfer-encoding" in headers
+    return Framing(
+        declared=int(length[:DIGITS]) if length is not None and length.isdigit() else 0,
+        is_ambiguous=chunked and length is not None,
+        may_have_body=chunked or length not in (None, b"0") or scope.get("http_version") not in ("1.0", "1.1"),
     )
 
 
