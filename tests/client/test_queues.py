@@ -106,6 +106,23 @@ async def test_scale(bell: Workbell, send: Any, clock: ManualClock) -> None:
     assert others.queues == {"mail": QueueScale(queued=1, due_seconds=7.0, wanted=1)}
 
 
+def test_scale_of_all_has_the_queues_that_want_most(
+    bell: Workbell, send: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names of queues are free; the total counts every one."""
+    monkeypatch.setattr(queues, "MOST_SHOWN", 3)
+    bell.enqueue("send", {"to": "x"}, queue="oldest")
+    clock.advance(seconds=7)
+    for name in ("a", "b", "c", "d", "shut", "shut", "deep", "deep"):
+        bell.enqueue("send", {"to": "x"}, queue=name)
+    bell.pause(queue="shut")
+    every = bell.queues.scale()
+    assert [(name, load.wanted) for name, load in every.queues.items()] == [("a", 1), ("b", 1), ("deep", 2)]
+    assert every.total == QueueScale(queued=9, running=0, due_seconds=7.0, wanted=7)
+    asked = ["oldest", "a", "b", "shut"]
+    assert [*bell.queues.scale(asked).queues] == asked
+
+
 def test_scale_counts_up_to_a_limit(bell: Workbell, send: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queues, "MOST_COUNTED", 2)
     for to in ("a", "b", "c"):

@@ -11,6 +11,8 @@ from typing import Any
 import httpx2
 import msgspec
 import pytest
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
 
 from tests.http.test_agents import ended, opened, until, working
 from tests.support.fresh_store import fresh_store
@@ -38,6 +40,8 @@ ANSWERS = [
     (404, PROBLEM, b'{"type":"about:blank","title":"Not Found"}'),
     (404, PROBLEM, b'{"type":"urn:workbell:error:NotFound","detail":"There is nothing here."}'),
     (409, HTML, b""),
+    (429, PROBLEM, REFUSED),
+    (503, PROBLEM, REFUSED),
     (413, HTML, b""),
     (200, HTML, b"<h1>Welcome to the hotel</h1>"),
     (200, JSON, b'{"status":"ok"}'),
@@ -103,6 +107,30 @@ async def test_what_a_proxy_answers_is_neither_believed_nor_the_end(answer: tupl
             await ended(scene, again)
         assert there.calls == [7, 8]
         assert proxy.answered == 5
+    there.bell.close()
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
+async def test_what_a_hook_of_the_application_refuses_for_a_moment_is_not_the_end(status: int) -> None:
+    """The application's own session database is away for two requests: the result is sent again, and nothing is done
+    twice."""
+    there = There()
+    left = {"result": 2, "progress": 1, "poll": 1}
+
+    def hook(connection: HTTPConnection) -> None:
+        end = connection.url.path.rpartition("/")[2]
+        if left.get(end, 0) > 0:
+            left[end] -= 1
+            raise HTTPException(status, "session database is away")
+
+    async with opened(hook) as scene:
+        async with working(scene, there.bell):
+            run = scene.bell.enqueue("charge", {"n": 7}, target="web-1")
+            (found,) = await ended(scene, run)
+            assert (found.status, found.result) == (Status.SUCCEEDED, 7)
+        assert there.calls == [7]
+        assert len(scene.bell.attempts(run.id)) == 1
+        assert left["result"] == 0
     there.bell.close()
 
 

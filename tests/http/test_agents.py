@@ -21,6 +21,7 @@ from workbell.agent_program.program import Program
 from workbell.agent_program.server_connection import ServerConnection
 from workbell.engine.recover import Recover
 from workbell.http.features import run_stream
+from workbell.http.policies.access_watch import AuthHook
 from workbell.http.routes import agents
 from workbell.model.run import Run, Status
 from workbell.remote.address import address_of
@@ -72,9 +73,9 @@ class Scene:
 
 
 @asynccontextmanager
-async def opened() -> AsyncIterator[Scene]:
+async def opened(auth: AuthHook | None = None) -> AsyncIterator[Scene]:
     bell = Workbell(store=fresh_store(), settings=Settings())
-    app = bell.asgi()
+    app = bell.asgi(auth=auth)
     try:
         yield Scene(bell, app)
     finally:
@@ -86,6 +87,28 @@ async def until(condition: Callable[[], bool], what: str) -> None:
     async with asyncio.timeout(60):
         while not condition():
             await asyncio.sleep(0.02)
+
+
+async def test_a_pairing_is_made_once_for_an_idempotency_key() -> None:
+    """Its text is in the first answer alone: it is not stored with the key."""
+    async with opened() as scene:
+
+        async def ask(name: str) -> httpx2.Response:
+            async with scene.client(scene.admin) as http:
+                key = {"Idempotency-Key": "k"}
+                return await http.post("/api/v1/agents/pairings", json={"name": name}, headers=key)
+
+        first, again = await ask("db-1"), await ask("db-1")
+        made, repeated = first.json(), again.json()
+        assert (first.status_code, again.status_code) == (201, 201)
+        assert first.headers["cache-control"] == "no-store"
+        assert again.headers["idempotent-replayed"] == "true"
+        assert repeated == made | {"token": None}
+        assert scene.bell.agents.pair(made["token"]).agent.name == "db-1"
+        assert (await ask("db-2")).status_code == 409
+        pairings = [one.id for one in scene.bell.tokens.list() if one.kind == "pairing"]
+        assert len(pairings) == 2, "that of the scene, and this one"
+        assert made["id"] in pairings
 
 
 async def test_the_whole_protocol() -> None:

@@ -1,4 +1,5 @@
-"""If-Match on a deletion: compared with what is deleted, not with what was there a moment before."""
+"""If-Match on a deletion is compared with what is deleted, not with what was there a moment before; and where there is
+nothing to compare it with, the request is refused."""
 
 from __future__ import annotations
 
@@ -75,3 +76,32 @@ async def test_a_job_that_somebody_changed_meanwhile_stays(api: Api, monkeypatch
     assert api.a.jobs.get("send-eu").handler == "rest"
     await api.operator.ask("DELETE", "/jobs/send-eu", 204, match=await api.operator.etag("/jobs/send-eu"))
     await api.operator.ask("DELETE", "/jobs/send-eu", 404)
+
+
+async def test_where_nothing_has_an_etag_a_condition_is_refused(api: Api) -> None:
+    """A condition that is not checked must not be taken for one that holds."""
+    await api.operator.ask("PUT", "/schedules/nightly", 200, CRON)
+    made = await api.admin.ask("POST", "/webhooks", 201, {"url": "https://hooks.example.com/x", "patterns": ["a"]})
+    hook = f"/webhooks/{made['id']}"
+    for method, path, body in (
+        ("DELETE", hook, None),
+        ("PATCH", hook, {"description": "x"}),
+        ("POST", "/schedules/nightly/pause", None),
+        ("POST", "/queues/default/pause", None),
+        ("POST", "/runs", {"job": "rest"}),
+    ):
+        for condition in ('"nope"', '"a", "b"', ""):
+            refused = await api.admin.ask(method, path, 412, body, match=condition)
+            assert refused["detail"] == "This operation compares no ETag; leave If-Match out."
+    assert (len(api.a.webhooks.list()), api.a.schedules.get("nightly").paused, api.a.pauses()) == (1, False, [])
+    assert api.a.runs() == []
+    await api.nobody.ask("DELETE", hook, 401, match='"nope"')
+    await api.reader.ask("GET", hook, 200, match='"nope"')
+    await api.admin.ask("POST", "/schedules/nightly/pause", 200, match="*")
+    await api.admin.ask("DELETE", hook, 204, match=" * ")
+
+
+async def test_where_a_condition_is_checked_it_is_declared(api: Api) -> None:
+    await api.operator.ask("POST", "/jobs/send/pause", 412, match='"nope"')
+    await api.operator.ask("POST", "/jobs/send/pause", 200, match=await api.operator.etag("/jobs/send"))
+    await api.operator.ask("POST", "/jobs/send/resume", 200, match=await api.operator.etag("/jobs/send"))

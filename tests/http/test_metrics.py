@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -13,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.fresh_store import fresh_store
 from workbell import Retry, Workbell
+from workbell.http.features import metrics
 from workbell.http.features.exposition import Family, Sample, written
 from workbell.http.features.metrics import FRESH
 from workbell.http.features.request_counts import RequestCounts
@@ -225,6 +227,91 @@ async def test_what_never_began_is_not_timed(clock: ManualClock) -> None:
         numbers = await scene.numbers(scene.token("read"))
         assert of(numbers, "workbell_runs_total", job="nobody-knows", queue="default", status="canceled") == 1
         assert not [name for name, _ in numbers if name.startswith(("workbell_run_duration", "workbell_run_wait"))]
+
+
+def depths(numbers: Numbers, *, tenant: str | None = None) -> dict[str, float]:
+    """Queued runs by queue."""
+    found = {}
+    for (name, pairs), value in numbers.items():
+        labels = dict(pairs)
+        if name == "workbell_queue_depth" and labels["status"] == "queued" and labels.get("tenant") == tenant:
+            found[labels["queue"]] = value
+    return found
+
+
+async def test_queues_beyond_a_limit_are_summed_up(
+    scene: Scene, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of each tenant: names are free, and one tenant must neither bloat the page nor hide what others have."""
+    monkeypatch.setattr(metrics, "MOST_SHOWN", 3)
+    acme = scene.bell.for_tenant("acme")
+    for number in range(6):
+        acme.enqueue("send", queue=f"flood-{number}")
+    clock.advance(30)
+    for _ in range(2):
+        acme.enqueue("send", queue="wanted")
+    acme.enqueue("send", queue="other")
+    scene.bell.enqueue("send")
+    every = await scene.numbers(scene.token("read"))
+    assert depths(every) == {"wanted": 2, "flood-0": 1, "flood-1": 1, "": 5, "mail": 1}
+    assert of(every, "workbell_queue_oldest_age_seconds", queue="") == 30
+    both = await scene.numbers(scene.token("read"), "?by_tenant=1")
+    assert depths(both, tenant="acme") == {"wanted": 2, "flood-0": 1, "flood-1": 1, "": 5}
+    assert depths(both, tenant="default") == {"mail": 1}
+    clock.advance(FRESH)
+    assert depths(await scene.numbers(scene.token("read", tenant="acme"))) == depths(both, tenant="acme")
+
+
+async def test_what_is_shown_once_is_shown_again_and_the_rest_never_falls(
+    scene: Scene, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Prometheus takes a counter that falls for one that began anew, and would count all of it twice."""
+    monkeypatch.setattr(metrics, "MOST_SHOWN", 2)
+    headers = scene.token("read")
+    counts = []
+    for lane, number in (("a", 3), ("b", 2), ("c", 1), ("c", 9), ("d", 20)):
+        for _ in range(number):
+            scene.end(1, lane=Lane("default", lane, "send"))
+        clock.advance(FRESH)
+        numbers = await scene.numbers(headers)
+        found = {}
+        for (name, pairs), value in numbers.items():
+            labels = dict(pairs)
+            if name == "workbell_runs_total":
+                found[labels["job"], labels["queue"]] = value
+        counts.append(found)
+    a, b = ("send", "a"), ("send", "b")
+    assert counts[1:] == [
+        {a: 3, b: 2},
+        {a: 3, b: 2, ("", ""): 1},
+        {a: 3, b: 2, ("", ""): 10},
+        {a: 3, b: 2, ("", ""): 30},
+    ]
+    assert of(numbers, "workbell_run_duration_seconds_count", job="", queue="") == 30
+    assert of(numbers, "workbell_run_wait_seconds_count", job="", queue="") == 30
+    assert of(numbers, "workbell_run_duration_seconds_bucket", job="", queue="", le="1") == 30
+
+
+async def test_long_names_take_more_room(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each name stands in two dozen lines."""
+    monkeypatch.setattr(metrics, "MOST_BYTES", 250)
+    for name in ("x" * 200, "é" * 100, "short"):
+        scene.bell.enqueue("send", queue=name)
+    numbers = await scene.numbers(scene.token("read"))
+    assert depths(numbers) == {"short": 1, "x" * 200: 1, "": 1}
+
+
+async def test_the_page_is_written_on_a_thread(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = []
+
+    def noted(families: Any) -> str:
+        threads.append(threading.get_ident())
+        return written(families)
+
+    monkeypatch.setattr(metrics, "written", noted)
+    await scene.numbers(scene.token("read"))
+    assert len(threads) == 1
+    assert threads[0] != threading.get_ident()
 
 
 def test_names_of_people_are_written_as_they_are() -> None:

@@ -24,7 +24,7 @@ from workbell.model.queue_scale import Scale
 from workbell.model.queue_state import QueueState
 from workbell.model.stored_file import StoredFile
 from workbell.model.worker import Worker
-from workbell.wire.operation import Items, ListPage
+from workbell.wire.operation import ListPage
 from workbell.wire.operation import ListPage as Page
 from workbell.wire.pauses import Resumed
 from workbell.wire.workers import WorkerShown
@@ -64,7 +64,7 @@ async def test_queues_and_pauses(api: Api) -> None:
     assert found["default"]["oldest_wait_seconds"] > 0
     assert (found["slow"]["paused"], [one["job"] for one in found["slow"]["paused_jobs"]]) == (False, ["rest"])
     listed = await api.reader.ask("GET", "/pauses")
-    msgspec.convert(listed, Items[Pause])
+    msgspec.convert(listed, Page[Pause])
     assert {(one["queue"], one["job"]) for one in listed["items"]} == {("default", None), ("slow", "rest")}
     assert (await api.stranger.ask("GET", "/pauses"))["items"] == []
     assert await api.stranger.ask("POST", "/queues/default/resume", 200) == {"ended": 0}

@@ -74,6 +74,18 @@ async def test_lists_that_are_read_as_a_whole_come_in_pages_too(api: Api, monkey
             assert ([_of(one) for one in page["items"]], page["next"]) == (wanted[:1], str(wanted[0])), path
 
 
+async def test_pauses_come_in_pages(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also two that are told in the same words."""
+    for what in ({"job": "a"}, {"queue": "b"}, {"job": "a", "queue": "b"}, {"job": "a in queue b"}, {"queue": "é/ &"}):
+        api.a.pause(**what)
+    wanted = [(one.queue, one.job) for one in api.a.pauses()]
+    whole = await api.reader.ask("GET", "/pauses")
+    assert ([(one["queue"], one["job"]) for one in whole["items"]], whole["next"]) == (wanted, None)
+    assert len((await api.reader.ask("GET", "/pauses?limit=2"))["items"]) == 2
+    monkeypatch.setattr(bounded_pages, "MOST_BYTES", 1)
+    assert [(one["queue"], one["job"]) for one in await all_of(api, "/pauses", "after")] == wanted
+
+
 async def test_the_tries_of_a_delivery_come_in_pages(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     endpoint = api.a.webhooks.add("https://hooks.example.com/x", patterns=["posts.*"]).endpoint
     ping = api.a.webhooks.test(endpoint.id)

@@ -13,6 +13,8 @@ from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
 from workbell import Workbell
 from workbell.access.secret_text import is_token
+from workbell.agent_program import start
+from workbell.agent_program.config import AgentConfig, AgentFolder
 from workbell.cli.findings import examine
 from workbell.model.access import Token, TokenKind
 from workbell.model.agent import LOST_AFTER, Agent
@@ -168,3 +170,89 @@ def test_what_an_agent_refuses(folder: Folder) -> None:
     folder.write("agent.toml", 'url = "http://127.0.0.1:1"\n[commands.show]\ncommand = ["/usr/bin/true"]\n')
     folder.write("agent.token", "wb_x").chmod(0o644)
     assert_refused(folder.call("agent"), 78, "others can read it", "chmod 600")
+
+
+AGENT_TOML = 'url = "https://old.example.com/jobs"\nname = "till-1"\nlabels = ["a", "b"]\ntoken_file = "agent.token"\n'
+
+
+@pytest.fixture
+def pairings(monkeypatch: pytest.MonkeyPatch) -> list[AgentConfig]:
+    """Configurations that were paired with; nothing is sent."""
+    found: list[AgentConfig] = []
+
+    def pair(agent_folder: AgentFolder, _text: str) -> tuple[str, str]:
+        found.append(agent_folder.config)
+        return agent_folder.config.name or "named-there", "wb_new"
+
+    monkeypatch.setattr(start, "pair", pair)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--url", "https://new.example.com"], ["url", "https://old.example.com/jobs", "https://new.example.com"]),
+        (["--url", "https://old.example.com"], ["url"]),
+        (["--url", "https://old.example.com:8443/jobs"], ["url"]),
+        (["--url", "http://127.0.0.1:1/jobs"], ["url"]),
+        (["--name", "till-2"], ["name", "till-1", "till-2"]),
+        (["--label", "a"], ["labels"]),
+        (["--label", "a", "--label", "c"], ["labels"]),
+        (["--insecure"], ["insecure"]),
+        (["--url", "http://new.example.com", "--insecure"], ["url"]),
+    ],
+)
+def test_pairing_again_refuses_what_contradicts_the_configuration(
+    folder: Folder, pairings: list[AgentConfig], options: list[str], words: list[str]
+) -> None:
+    """The token of the new server would be sent to the old one, which the file still names."""
+    config, token = folder.write("agent.toml", AGENT_TOML), folder.write("agent.token", "wb_old\n")
+    told = folder.call("agent", "pair", *options, typed="x\n")
+    assert_refused(told, 78, "agent.toml", "change it there", "--config", *words)
+    assert pairings == []
+    assert (config.read_text(), token.read_text()) == (AGENT_TOML, "wb_old\n")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--url", "https://old.example.com/jobs"],
+        ["--url", "https://OLD.example.com:443/jobs/api/v1/"],
+        ["--name", "till-1", "--label", "b", "--label", "a"],
+    ],
+)
+def test_pairing_again_with_the_same_words(folder: Folder, pairings: list[AgentConfig], options: list[str]) -> None:
+    config, token = folder.write("agent.toml", AGENT_TOML), folder.write("agent.token", "wb_old\n")
+    told = folder.call("agent", "pair", *options, typed="x\n")
+    assert told.code == 0, told.error
+    assert (config.read_text(), token.read_text()) == (AGENT_TOML, "wb_new\n")
+    (paired_with,) = pairings
+    assert paired_with.url == "https://old.example.com/jobs"
+
+
+def test_the_same_command_twice(folder: Folder, pairings: list[AgentConfig]) -> None:
+    command = "agent pair --url http://box.example.com --insecure --name till-1 --label gpu".split()
+    for _ in range(2):
+        told = folder.call(*command, typed="x\n")
+        assert told.code == 0, told.error
+    assert [one.labels for one in pairings] == [("gpu",)] * 2
+    assert "insecure = true" in (folder.path / "agent.toml").read_text()
+
+
+def test_names_and_labels_that_the_configuration_does_not_set(folder: Folder, pairings: list[AgentConfig]) -> None:
+    folder.write("agent.toml", 'url = "https://old.example.com"\n')
+    assert folder.call("agent", "pair", "--name", "till-2", "--label", "gpu", typed="x\n").code == 0
+    assert [(one.name, one.labels) for one in pairings] == [("till-2", ("gpu",))]
+
+
+def test_each_configuration_has_a_token_file_of_its_own(folder: Folder, pairings: list[AgentConfig]) -> None:
+    """Two agents of one folder, of two servers: neither server gets the token of the other."""
+    folder.write("agent.toml", AGENT_TOML)
+    token = folder.write("agent.token", "wb_old\n")
+    told = folder.call("agent", "pair", "--config", "new.toml", "--url", "https://new.example.com", typed="x\n")
+    assert told.code == 0, told.error
+    assert "The token is in new.token" in told.out
+    assert token.read_text() == "wb_old\n"
+    assert (folder.path / "new.token").read_text() == "wb_new\n"
+    assert 'token_file = "new.token"' in (folder.path / "new.toml").read_text()

@@ -362,3 +362,10 @@ def test_a_token_that_may_not(both: Both) -> None:
     assert both.remote.call("runs list").code == 0
     assert_refused(both.remote.call("queues pause slow"), 77, "operate")
     assert_refused(both.remote.call("doctor"), 77, "token of all tenants")
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1/\x1b[31m", "http://127.0.0.1:1/a b", "http://127.0.0.1:1/\udcff"])
+def test_a_service_whose_url_cannot_be_used(folder: Folder, url: str) -> None:
+    told = folder.call("--service", url, "runs", "list")
+    assert_refused(told, 78, "URL", "cannot be printed")
+    assert told.error.removesuffix("\n").isprintable()

@@ -88,8 +88,8 @@ def scene_of(bell: Workbell) -> Iterator[Scene]:
             scene.close()
 
 
-def make_bell(store: Store) -> Workbell:
-    bell = Workbell(store=store, settings=Settings(http_port=0, http_log="problems"))
+def make_bell(store: Store, storage: str = "storage") -> Workbell:
+    bell = Workbell(store=store, settings=Settings(http_port=0, http_log="problems", storage=storage))
 
     @bell.job
     def send(ctx: Context, to: str, urgent: bool = False) -> dict[str, str]:
@@ -112,8 +112,9 @@ def make_bell(store: Store) -> Workbell:
 @pytest.fixture(scope="module")
 def module_scene(sqlite_files: SqliteFiles, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """Shared by the tests of a file: what one of them makes, the others must not stumble over."""
-    store = sqlite_files.open(tmp_path_factory.mktemp("remote") / "workbell.db")
-    with make_bell(store) as bell, scene_of(bell) as scene:
+    folder = tmp_path_factory.mktemp("remote")
+    store = sqlite_files.open(folder / "workbell.db")
+    with make_bell(store, str(folder / "storage")) as bell, scene_of(bell) as scene:
         yield scene
 
 

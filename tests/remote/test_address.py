@@ -76,3 +76,36 @@ def test_the_client_shows_where_it_goes_and_not_its_token() -> None:
 def test_no_deadline_can_be_left_out(word: str, value: object) -> None:
     with pytest.raises(workbell.InvalidOption):
         workbell.Client("https://bells.example.com", **{word: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:1/a b",
+        "http://127.0.0.1:1/\x1b[31m",
+        "https://bells.exa\tmple.com",
+        "https://bells.example.com/a\nb",
+        "https://bells.example.com/\x00",
+        "https://bells.example.com/\u00a0a",
+        "https://bells.example.com/\u202e",
+        "https://bells.example.com/\ud800",
+        "https://bells\ud800.example.com",
+        f"https://user:{SECRET}@bells.example.com/a b",
+        f"https://bells.example.com/a b?token={SECRET}",
+    ],
+)
+def test_blanks_and_unprintable_characters_are_refused(url: str) -> None:
+    with pytest.raises(InvalidUrl, match="blank or a character that cannot be printed") as caught:
+        address_of(url)
+    assert SECRET not in str(caught.value)
+    assert str(caught.value).isprintable()
+
+
+def test_blanks_around_a_url_do_not_matter() -> None:
+    assert address_of(" https://bells.example.com\n").base == "https://bells.example.com/api/v1"
+
+
+@pytest.mark.parametrize("url", ["https://xn--\u00df\u0301.example.com", "https://bells.example.com/" + "x" * 70_000])
+def test_what_the_http_library_cannot_use_is_refused_before_the_first_verb(url: str) -> None:
+    with pytest.raises(InvalidUrl, match="cannot be used"):
+        workbell.Client(url, SECRET)

@@ -128,6 +128,15 @@ def test_a_token_whose_text_was_lost_is_revoked_and_the_next_one_works(scene: Sc
     assert Client(scene.url, text).runs() == []
 
 
+def test_a_pairing_whose_text_was_lost_is_revoked_and_the_next_one_works(scene: Scene) -> None:
+    with Client(scene.url, scene.token, tenant="pairings", transport=LosingFirst()) as client:
+        token, text = client.agents.pairing("web-1", labels=["gpu"])
+    bell = scene.bell.for_tenant("pairings")
+    pairings = bell.tokens.list()
+    assert [(one.id == token.id, one.revoked_at is None) for one in pairings] == [(False, False), (True, True)]
+    assert scene.bell.agents.pair(text, host="far", version="1").agent.name == "web-1"
+
+
 @pytest.mark.parametrize("given", [None, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"])
 def test_an_endpoint_whose_secret_was_lost_is_made_anew(scene: Scene, given: str | None) -> None:
     tenant = f"hooks-{given is None}"

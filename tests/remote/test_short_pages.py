@@ -31,6 +31,8 @@ def things(module_scene: Scene) -> dict[str, Any]:
         bell.audit.add("things.made", str(number), actor="ada")
     run = bell.enqueue("send", {"to": "x"})
     drain(bell)
+    for what in ({"job": "a"}, {"queue": "b"}, {"job": "a", "queue": "b"}):
+        bell.pause(**what)
     return {"run": run, "endpoint": endpoint}
 
 
@@ -42,6 +44,7 @@ def test_a_client_follows_next(scene: Scene, things: dict[str, Any]) -> None:
     everything = scene.bell.notifications.list(7)
     assert len(everything) == 4
     assert scene.shown(scene.asked("notifications.list")) == scene.shown(everything)
+    assert len(scene.same("pauses")) == 3
     assert len(scene.same("logs", things["run"].id)) == 2
     assert len(scene.same("webhooks.deliveries", things["endpoint"].id)) == 4
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import tomllib
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -87,6 +90,37 @@ def server_address(config: AgentConfig) -> Address:
         return address_of(config.url, insecure=config.insecure, words=OF_AGENT)
     except InvalidUrl as error:
         raise SettingsError(f"url: {error}") from None
+
+
+def paired_config(file: Path, known: AgentConfig | None, given: dict[str, Any]) -> AgentConfig:
+    """The configuration that an agent is paired with: that of the file, or a new one of the options that were given.
+
+    Options that contradict the file are refused. The file stays as it is, so that otherwise the token of one server
+    would be sent to the server that the file names. Names and labels that it does not set are for this pairing.
+    """
+    if known is None:
+        token_file = Path(file.name).with_suffix(".token").name  # each configuration has its own
+        return checked(AgentConfig(**given, token_file=TOKEN_FILE if token_file == file.name else token_file))
+    config = checked(msgspec.structs.replace(known, **given))
+    old, new = server_address(known), server_address(config)
+    for option, setting, differs, has, wanted in (
+        ("--url", "url", _place(old) != _place(new), old.shown, new.shown),
+        ("--name", "name", known.name not in (None, config.name), known.name, config.name),
+        ("--label", "labels", known.labels and {*known.labels} != {*config.labels}, [*known.labels], [*config.labels]),
+        ("--insecure", "insecure", known.insecure != config.insecure, known.insecure, config.insecure),
+    ):
+        if differs:
+            raise SettingsError(
+                f"{file}: its {setting} is {json.dumps(has)}, and {option} says {json.dumps(wanted)}; change it there, "
+                "or pair with another file: --config."
+            )
+    return msgspec.structs.replace(config, url=known.url)
+
+
+def _place(address: Address) -> tuple[str, str | None, int, str]:
+    """What says where a server is, with the default port and without the case of the host."""
+    parts = urlsplit(address.base)
+    return parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80), parts.path
 
 
 def read_token(file: Path) -> str:

@@ -1,4 +1,4 @@
-"""Refusals of the server that an agent believes, by the name of the problem. Every other answer means: later."""
+"""Refusals of the server that an agent believes, by name and status of the problem. Every other answer means: later."""
 
 from __future__ import annotations
 
@@ -24,8 +24,17 @@ REFUSALS: dict[str, type[WorkbellError]] = {
     kind.__name__: kind
     for kind in (Unauthorized, Forbidden, AgentNotFound, AgentExists, RunNotFound, LeaseLost, TooMany)
 } | dict.fromkeys(("InvalidRequest", "InvalidOption", "InvalidPayload", "TooLarge"), Refused)
+FINAL = (400, 413, 422)  # statuses of a request that does not fit, and will not fit later
+TOO_MANY = 429
 
 
-def refusal_class(problem: ServiceProblem, _status: int) -> type[WorkbellError]:
-    """The exception for a problem. One that is not listed, such as a newer server's, is not final: try again later."""
-    return REFUSALS.get(problem.name, ServiceUnavailable)
+def refusal_class(problem: ServiceProblem, status: int) -> type[WorkbellError]:
+    """The exception for a problem and its status.
+
+    Not final, so that the request is sent again later: status 429 and 5xx whatever the name, since an application's
+    `auth` hook and older servers name them differently; and a name that is not listed, such as a newer server's.
+    """
+    if status == TOO_MANY:
+        return TooMany
+    kind = REFUSALS.get(problem.name, ServiceUnavailable)
+    return ServiceUnavailable if status >= 500 or (kind is Refused and status not in FINAL) else kind

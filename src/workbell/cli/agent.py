@@ -92,7 +92,7 @@ def pair(
 ) -> None:
     _need_packages()
     from workbell.agent_program import start
-    from workbell.agent_program.config import AgentConfig, AgentFolder, checked, read_config, write_token
+    from workbell.agent_program.config import AgentFolder, paired_config, read_config, write_token
 
     path = Path(above if file == "agent.toml" else file)
     known = read_config(path) if path.exists() else None
@@ -100,7 +100,7 @@ def pair(
         raise SettingsError(f"--url: there is no {path} that names the server; say which, as https://host.")
     requested: dict[str, Any] = {"url": url, "name": name, "labels": labels or None, "insecure": insecure or None}
     given = {word: value for word, value in requested.items() if value is not None}
-    config = checked(AgentConfig(**given) if known is None else msgspec.structs.replace(known.config, **given))
+    config = paired_config(path, None if known is None else known.config, given)
     agent_folder = AgentFolder(config, path.resolve().parent)
     text = (token or _asked_for()).strip()
     called, own = start.pair(agent_folder, text)

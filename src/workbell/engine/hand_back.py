@@ -14,6 +14,7 @@ from workbell.engine.execute import Done
 from workbell.engine.held_runs import HeldRuns
 from workbell.engine.work import Work
 from workbell.model.outcome import HANDED_BACK
+from workbell.model.pause import any_covers
 from workbell.model.run import Lane
 from workbell.stores.port import Store
 
@@ -59,5 +60,4 @@ class HandBack:
 
 def paused(store: Store) -> Callable[[Lane], bool]:
     """Whether a lane is paused, as of now."""
-    pauses = store.pauses.list()
-    return lambda lane: any(pause.covers(lane) for pause in pauses)
+    return any_covers(store.pauses.list())

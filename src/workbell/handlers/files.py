@@ -52,13 +52,13 @@ class Storage:
 
         The name is stored, and never used as a path. The default is the name of the path.
         """
-        name = _check_name(filename, data)
-        kind = _check_type(content_type, name)
+        name = check_name(filename, data)
+        kind = check_type(content_type, name)
         file_id = new_id()
-        with _reading(data) as source:
+        with reading(data) as source:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with self._writing(self._content(file_id)) as target:
-                size = _copy(source, target)
+                size = sum(map(target.write, chunks(source)))
         try:
             file = StoredFile(id=file_id, filename=name, content_type=kind, size=size, created_at=self._clock.now())
             text = msgspec.json.encode(_Described(**msgspec.structs.asdict(file), tenant=self._tenant))
@@ -145,7 +145,8 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _reading(data: Any) -> Iterator[BinaryIO]:
+def reading(data: Any) -> Iterator[BinaryIO]:
+    """Bytes, a path or a file object as a file object; a file that is opened here is closed again."""
     if isinstance(data, bytes | bytearray | memoryview):
         yield BytesIO(data)
     elif isinstance(data, str | os.PathLike):
@@ -162,18 +163,18 @@ def _reading(data: Any) -> Iterator[BinaryIO]:
         raise InvalidOption(f"storage: expected bytes, a path or an open file, got {type(data).__name__}.")
 
 
-def _copy(source: Any, target: BinaryIO) -> int:
-    size = 0
+def chunks(source: Any) -> Iterator[bytes]:
+    """The rest of a file object; raises InvalidOption if it was opened as text."""
     while chunk := source.read(CHUNK):
         if isinstance(chunk, str):
             raise InvalidOption(
                 "storage: the file was opened as text; open it in binary mode, such as open(path, 'rb')."
             )
-        size += target.write(chunk)
-    return size
+        yield chunk
 
 
-def _check_name(filename: str | None, data: object) -> str:
+def check_name(filename: str | None, data: object) -> str:
+    """Name of a file that is to be stored; otherwise that of its path."""
     name = Path(data).name if filename is None and isinstance(data, str | os.PathLike) else filename
     if not isinstance(name, str) or not name:
         raise InvalidOption("storage: the file needs a name; give filename=.")
@@ -184,7 +185,8 @@ def _check_name(filename: str | None, data: object) -> str:
     return name
 
 
-def _check_type(content_type: str | None, name: str) -> str:
+def check_type(content_type: str | None, name: str) -> str:
+    """Content type of a file that is to be stored; otherwise by the ending of its name."""
     kind = content_type or mimetypes.guess_type(name)[0] or "application/octet-stream"
     if not isinstance(kind, str) or len(kind) > NAME_LIMIT or not kind.isascii() or not kind.isprintable():
         raise InvalidOption(f"storage: content_type {kind!r} cannot be used; write one such as 'text/csv'.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Annotated
 
 import msgspec
@@ -28,8 +29,24 @@ class Pause(msgspec.Struct, frozen=True):
         return " in ".join(parts)
 
     @property
+    def position(self) -> str:
+        """Sort key within a tenant, and cursor of lists. Unique: `job a in queue b` may be a job's whole name."""
+        return f"{self}\n{self.queue or ''}"
+
+    @property
     def remedy(self) -> str:
         """The command that ends it."""
         if self.queue is None:
             return f"workbell jobs resume {self.job}"
         return f"workbell queues resume {self.queue}" + (f" --job {self.job}" if self.job is not None else "")
+
+
+def any_covers(pauses: Iterable[Pause]) -> Callable[[Lane], bool]:
+    """Whether one of these pauses covers a lane: a lookup, however many pauses there are."""
+    known = {(pause.tenant, pause.queue, pause.job) for pause in pauses}
+
+    def covered(lane: Lane) -> bool:
+        names = [(lane.tenant, queue, job) for queue in (None, lane.queue) for job in (None, lane.job)]
+        return not known.isdisjoint(names)
+
+    return covered

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 MOST_COUNTED = 10_000  # queued, and running, runs of a job in a queue: more replicas than that nobody has
+MOST_SHOWN = 1000  # queues in an answer for which none was named
 
 
 class QueueScale(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,8 +28,11 @@ class QueueScale(msgspec.Struct, frozen=True, kw_only=True):
 class Scale(msgspec.Struct, frozen=True, kw_only=True):
     """Load of queues by name, and of all of them together."""
 
-    queues: Annotated[dict[str, QueueScale], Meta(description="Every queue that was asked for, also an unknown one.")]
-    total: QueueScale
+    queues: Annotated[
+        dict[str, QueueScale],
+        Meta(description="Every queue that was asked for, also an unknown one; if none was, the 1,000 that want most."),
+    ]
+    total: Annotated[QueueScale, Meta(description="All of those that were asked for; if none was, all queues.")]
 
 
 def add_up(parts: list[QueueScale]) -> QueueScale:

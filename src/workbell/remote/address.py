@@ -34,8 +34,14 @@ def address_of(url: object, *, insecure: bool = False, words: UrlWords = OF_CLIE
     """The address that a URL names; raises InvalidUrl if nothing may be sent there."""
     if not isinstance(url, str):
         raise InvalidUrl(f"The {words.there}'s URL must be a text, got {type(url).__name__}.")
+    text = url.strip()
+    if not text.isprintable() or " " in text:
+        raise InvalidUrl(
+            f"{_shown(text)!r}: there is a blank or a character that cannot be printed in the {words.there}'s URL; "
+            "leave it out."
+        )
     try:
-        parts = urlsplit(url.strip())
+        parts = urlsplit(text)
         host, port = parts.hostname, parts.port
     except ValueError:
         raise InvalidUrl(f"The {words.there}'s URL cannot be read; write it as https://workbell.example.com.") from None

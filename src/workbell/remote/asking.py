@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin
 
 import msgspec
 
@@ -45,7 +45,8 @@ def ask(
     """Have the service carry out an operation, and return its answer as a value.
 
     `given` are the arguments of a verb by the names of the API: None is one that was left out. `settings` are options
-    that the caller named, and None among them is sent. A list is read page by page: up to its `limit`, or all of it.
+    that the caller named, and None among them is sent. A `ListPage` is read page by page: up to its `limit`, or all of
+    it.
     """
     fields = _query_names(operation)
     names = [given[name] for name in operation.parameters]
@@ -54,10 +55,17 @@ def ask(
     content = None
     if operation.body is not None:
         content = body(operation.name, {**rest, **(settings or {})})
-    if "limit" in fields:
+    if is_paged(operation):
         return (yield from _pages(partial(call_of, operation, *names, body=content), asked, "before" in fields))
     answer = yield call_of(operation, *names, query=asked, body=content)
     return value_of(answer)
+
+
+@cache
+def is_paged(operation: Operation[Any]) -> bool:
+    """Whether the answer is a page with a cursor. A whole list may have a `limit` as well, and has no next page."""
+    answer = get_origin(operation.answer) or operation.answer
+    return isinstance(answer, type) and issubclass(answer, ListPage)
 
 
 def _pages(call: Callable[..., RemoteCall[Any]], query: dict[str, Any], newest_first: bool) -> Plan[list[Any]]:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from workbell.errors import NotFound
+from workbell.errors import InvalidOption, NotFound
 
 T = TypeVar("T")
 
@@ -25,19 +25,32 @@ Plan: TypeAlias = Generator[Step, Any, T]
 
 
 def path(*parts: str) -> str:
-    """URL path of names, which may have any characters. The empty name, `.` and `..` are refused: they would lead
-    elsewhere."""
+    """URL path of names, which may have any characters that UTF-8 can write. The empty name, `.` and `..` are refused:
+    they would lead elsewhere."""
     for part in parts:
+        if not isinstance(part, str):
+            raise InvalidOption(f"A name or an id must be a text, got {type(part).__name__}.")
         if part in ("", ".", ".."):
             raise NotFound(f"{part!r}: nothing of that name can be reached over HTTP.")
+        _check_text(f"the name or id {part[:40]!r}", part)
     return "".join(f"/{quote(part, safe='')}" for part in parts)
 
 
-def as_plain(value: Any) -> Any:
-    """A value of a query as text."""
+def as_plain(word: str, value: Any) -> Any:
+    """A value of a query as text; raises InvalidOption for text that cannot be sent."""
+    for text in (word, *(value if isinstance(value, list | tuple) else [value])):
+        if isinstance(text, str):
+            _check_text(ascii(word)[1:-1], text)
     if isinstance(value, bool):
         return "true" if value else "false"
     return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _check_text(what: str, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidOption(f"{what}: half of a surrogate pair cannot be sent; leave it out.") from None
 
 
 class BinaryContent(NamedTuple):
@@ -80,16 +93,24 @@ def sending(call: RemoteCall[Any], base: str, *, tenant: str | None = None, key:
     if isinstance(call.body, BinaryContent):
         content, headers["content-type"] = call.body
     elif call.body is not None:
-        content = _encode(call.body)
+        content = _json(call)
         headers["content-type"] = "application/json"
     return Sending(
         call.method,
         base + call.path,
-        {word: as_plain(value) for word, value in query.items() if value is not None},
+        {word: as_plain(word, value) for word, value in query.items() if value is not None},
         headers,
         content,
         call.patience,
     )
+
+
+def _json(call: RemoteCall[Any]) -> bytes:
+    try:
+        return _encode(call.body)
+    except (TypeError, ValueError, OverflowError, msgspec.MsgspecError) as error:
+        what = f"{call.method} {call.path}"
+        raise InvalidOption(f"{what}: what is to be sent cannot be written as JSON: {error}.") from None
 
 
 class Reply(NamedTuple):

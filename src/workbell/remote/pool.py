@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
-from workbell.errors import InvalidOption, WorkbellError
+from workbell.errors import InvalidOption, InvalidUrl, WorkbellError
 from workbell.process.fork_safety import remake_after_fork
 from workbell.remote.address import Address
 from workbell.remote.call import Reply, Sending
@@ -41,6 +41,10 @@ class Pool:
         transport: Transport | None = None,
         program: str = "workbell",
     ) -> None:
+        try:
+            httpx2.URL(address.base)
+        except httpx2.InvalidURL as error:
+            raise InvalidUrl(f"{address.shown[:60]!r} cannot be used: {error}.") from None
         self._token = token
         self._user_agent = f"{program}/{__version__}"
         self._connect, self._read = connect, read
@@ -86,14 +90,17 @@ class Pool:
         if self._token is not None:
             own["authorization"] = f"Bearer {self._token}"
         timeout = httpx2.Timeout(self._read + sending.patience, connect=self._connect, pool=self._connect)
-        return client.build_request(
-            sending.method,
-            sending.url,
-            params=dict(sending.query),
-            headers=own | dict(sending.headers),
-            content=sending.content,
-            timeout=timeout,
-        )
+        try:
+            return client.build_request(
+                sending.method,
+                sending.url,
+                params=dict(sending.query),
+                headers=own | dict(sending.headers),
+                content=sending.content,
+                timeout=timeout,
+            )
+        except httpx2.InvalidURL as error:  # the address was checked: a name or a filter is too long
+            raise InvalidOption(f"A name or a filter cannot be sent in a URL: {error}.") from None
 
     def _sync_client(self) -> httpx2.Client:
         with self._lock:

@@ -8,13 +8,34 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 from workbell import errors
-from workbell.errors import DuplicateRun, Forbidden, InvalidOption, ServiceUnavailable, Unauthorized, WorkbellError
+from workbell.errors import (
+    DuplicateRun,
+    Forbidden,
+    InvalidOption,
+    NotFound,
+    ServiceUnavailable,
+    TooLarge,
+    TooMany,
+    Unauthorized,
+    WorkbellError,
+)
 from workbell.model.payload import clean_text
 from workbell.remote.call import RemoteCall, Reply
 
 TYPE = "urn:workbell:error:"
 PROBLEM, PAGE = "application/problem+json", "text/html"
-BY_STATUS: dict[int, type[WorkbellError]] = {401: Unauthorized, 403: Forbidden, 400: InvalidOption, 422: InvalidOption}
+BY_STATUS: dict[int, type[WorkbellError]] = {
+    400: InvalidOption,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    413: TooLarge,
+    422: InvalidOption,
+    429: TooMany,
+    502: ServiceUnavailable,
+    503: ServiceUnavailable,
+    504: ServiceUnavailable,
+}
 
 
 T = TypeVar("T")

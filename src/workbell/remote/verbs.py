@@ -244,7 +244,8 @@ class RemoteQueues(RemotePart):
     def scale(self, queue: Sequence[str] = ()) -> Scale:
         """How much load there is for workers, by queue: for autoscalers. Of these queues, or of all that are known.
 
-        A queue that was asked for is in the answer, whether anything is known of it or not.
+        A queue that was asked for is in the answer, whether anything is known of it or not. Of all queues, the 1,000
+        that want most are, and the total counts every one.
         """
         return self._transport.follow(ask(BY_VERB["queues.scale"], {"queue": queue}))
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import builtins
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from heapq import nsmallest
 
 from workbell.model.pause import Pause
-from workbell.model.queue_scale import MOST_COUNTED, QueueScale, Scale, add_up
+from workbell.model.queue_scale import MOST_COUNTED, MOST_SHOWN, QueueScale, Scale, add_up
 from workbell.model.queue_state import PausedJob, QueueState
 from workbell.runs.runtime import Runtime, in_thread
 from workbell.stores.port import Counts, LaneLoad
@@ -37,16 +38,18 @@ class Queues:
     def scale(self, queue: Sequence[str] = ()) -> Scale:
         """How much load there is for workers, by queue: for autoscalers. Of these queues, or of all that are known.
 
-        A queue that was asked for is in the answer, whether anything is known of it or not.
+        A queue that was asked for is in the answer, whether anything is known of it or not. Of all queues, the 1,000
+        that want most are, and the total counts every one.
         """
         store, tenant = self._runtime.store, self._runtime.tenant
         lanes: defaultdict[str, builtins.list[LaneLoad]] = defaultdict(builtins.list)
         for load in store.reports.load(tenant, queue or None, MOST_COUNTED):
             lanes[load.lane.queue].append(load)
         now = store.clock.now()
-        names = queue or sorted({*self._declared(), *lanes})
+        names = queue or {*self._declared(), *lanes}
         queues = {name: add_up([_scale(load, now) for load in lanes[name]]) for name in names}
-        return Scale(queues=queues, total=add_up([*queues.values()]))
+        total = add_up([*queues.values()])
+        return Scale(queues=queues if queue else _most_wanted(queues), total=total)
 
     def _declared(self) -> set[str]:
         """Queues that a job is declared for."""
@@ -55,6 +58,12 @@ class Queues:
         return {job.queue for job in runtime.registry} | {job.queue for job in stored}
 
     alist, ascale = in_thread(list), in_thread(scale)  # noqa: A003
+
+
+def _most_wanted(queues: Mapping[str, QueueScale]) -> dict[str, QueueScale]:
+    """The queues with the most load, by name: there may be any number of queues, as their names are free."""
+    most = nsmallest(MOST_SHOWN, queues, key=lambda name: (-queues[name].wanted, -queues[name].queued, name))
+    return {name: queues[name] for name in sorted(most)}
 
 
 def _scale(load: LaneLoad, now: datetime) -> QueueScale:

@@ -27,7 +27,7 @@ from workbell.model.run import Lane, Options, Run, Status
 from workbell.model.schema_examples import RUN_ID
 from workbell.model.users import user_number, user_text
 from workbell.wire.fields import Limit, Name, Seconds, Time, When, raw, raw_object
-from workbell.wire.operation import AgentBody, ListPage, Operations, Query, RequestBody, Shown
+from workbell.wire.operation import IDEMPOTENCY_KEY, AgentBody, ListPage, Operations, Query, RequestBody, Shown
 
 Session = Annotated[str, Meta(min_length=1, max_length=SESSION_LIMIT, pattern=r"^[A-Za-z0-9._:-]+$")]
 Lease = Annotated[float, Meta(ge=SHORTEST_LEASE.total_seconds(), le=LONGEST_LEASE.total_seconds())]
@@ -105,7 +105,9 @@ class PairingShown(Shown, frozen=True, kw_only=True):
     """A token for `POST /agents/pair`, good for once; its text is not shown again."""
 
     id: str
-    token: str
+    token: Annotated[
+        str | None, Meta(description="The text, shown this once; null where an Idempotency-Key repeats the answer.")
+    ]
     expires_at: Time
 
     def value(self) -> Token:
@@ -383,9 +385,12 @@ allow = operations.add(
     "/agents/pairings",
     Scope.ADMIN,
     PairingShown,
-    "Allow one machine to pair: make the token that it needs.",
+    """Allow one machine to pair: make the token that it needs.
+
+With an `Idempotency-Key` nothing is made twice; but the text, which is not stored, is in the first answer only.""",
     status=201,
     body=NewPairing,
+    headers=(IDEMPOTENCY_KEY,),
 )
 list_ = operations.add(
     "list", "GET", "/agents", Scope.READ, ListPage[AgentShown], "List agents by name.", query=AgentsQuery

@@ -11,7 +11,7 @@ from workbell.model.pause import Pause
 from workbell.model.queue_scale import Scale
 from workbell.model.queue_state import QueueState
 from workbell.wire.fields import Limit, Name
-from workbell.wire.operation import Items, ListPage, Operations, Query, RequestBody
+from workbell.wire.operation import ListPage, Operations, Query, RequestBody
 from workbell.wire.pauses import Resumed
 
 
@@ -20,9 +20,14 @@ class QueuesQuery(Query, frozen=True, kw_only=True):
     limit: Limit = 1000
 
 
+class PausesQuery(Query, frozen=True, kw_only=True):
+    after: Annotated[str, Meta(max_length=1000, description="The cursor: `next` of the page before.")] = ""
+    limit: Limit = 1000
+
+
 class ScaleQuery(Query, frozen=True, kw_only=True):
     queue: Annotated[
-        list[Name], Meta(max_length=100, description="Names of queues; without them, all that are known.")
+        list[Name], Meta(max_length=100, description="Names of queues; without them, the 1,000 that want most.")
     ] = []
 
 
@@ -50,7 +55,7 @@ scale = operations.add(
     Scope.READ,
     Scale,
     "Show how much load there is for workers, by queue: for autoscalers.\n\nEvery queue that is asked for is in the "
-    "answer, with 0 where nothing waits.",
+    "answer, with 0 where nothing waits. Without a name, the 1,000 that want most are in it; `total` counts all.",
     query=ScaleQuery,
 )
 pause = operations.add(
@@ -76,5 +81,12 @@ resume = operations.add(
     examples=[{"job": "send"}],
 )
 pauses = operations.add(
-    "pauses", "GET", "/pauses", Scope.READ, Items[Pause], "List what is paused, and since when.", verb="pauses.__call__"
+    "pauses",
+    "GET",
+    "/pauses",
+    Scope.READ,
+    ListPage[Pause],
+    "List what is paused, and since when.",
+    verb="pauses.__call__",
+    query=PausesQuery,
 )

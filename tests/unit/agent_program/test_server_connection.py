@@ -15,7 +15,7 @@ from workbell.agent_program import server_connection, start
 from workbell.agent_program.config import AgentConfig, AgentFolder
 from workbell.agent_program.refusals import REFUSALS, Refused
 from workbell.agent_program.server_connection import ServerConnection
-from workbell.errors import LeaseLost, ServiceUnavailable, SettingsError, Unauthorized, WorkbellError
+from workbell.errors import LeaseLost, ServiceUnavailable, SettingsError, TooMany, Unauthorized, WorkbellError
 from workbell.remote.address import address_of
 from workbell.remote.asking import call_of
 from workbell.version import __version__
@@ -81,7 +81,17 @@ async def cut(_reader: Reader, writer: Writer) -> None:
     writer.close()
 
 
-@pytest.mark.parametrize("reply", [answer(503, PROBLEM, b"{}"), answer(429, JSON, b"{}"), problem("Unheard", 401), cut])
+LATER = [
+    answer(503, PROBLEM, b"{}"),
+    answer(429, JSON, b"{}"),
+    problem("Unheard", 401),
+    *(problem("InvalidRequest", status) for status in (302, 401, 403, 404, 408, 409, 425, 500, 502, 503, 504)),
+    *(problem(name, 503) for name in ("Unauthorized", "LeaseLost", "RunNotFound", "TooLarge", "InvalidOption")),
+    cut,
+]
+
+
+@pytest.mark.parametrize("reply", LATER)
 async def test_whatever_is_no_refusal_is_later_and_nothing_is_sent_again(reply: Any) -> None:
     """The backoff of the program says when. A problem that only a newer server knows is not final either."""
     async with receiving(reply) as receiver:
@@ -90,11 +100,22 @@ async def test_whatever_is_no_refusal_is_later_and_nothing_is_sent_again(reply: 
     assert len(receiver.requests) == 2, "one for each of the two"
 
 
+OWN_STATUS = {"Unauthorized": 401, "Forbidden": 403, "AgentNotFound": 404, "RunNotFound": 404, "TooMany": 429}
+OWN_STATUS |= {"TooLarge": 413, "InvalidRequest": 422, "InvalidOption": 422, "InvalidPayload": 422}
+
+
 @pytest.mark.parametrize("name", sorted(REFUSALS))
 async def test_the_servers_own_refusals_by_their_names(name: str) -> None:
-    async with receiving(problem(name)) as receiver:
+    async with receiving(problem(name, OWN_STATUS.get(name, 409))) as receiver:
         found = await both(receiver)
     assert [(type(error), str(error)) for error in found] == [(REFUSALS[name], "No.")] * 2
+
+
+@pytest.mark.parametrize("name", ["InvalidRequest", "TooLarge", "Unauthorized"])
+async def test_too_many_requests_are_no_final_refusal_whatever_the_name(name: str) -> None:
+    async with receiving(problem(name, 429)) as receiver:
+        found = await both(receiver)
+    assert [type(error) for error in found] == [TooMany] * 2
 
 
 def test_what_the_program_tells_apart() -> None:

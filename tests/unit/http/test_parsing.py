@@ -56,6 +56,7 @@ class Asked(Query, frozen=True, kw_only=True):
     limit: Limit = 100
     wait: Annotated[float, Meta(ge=0, le=60)] = 0
     colour: list[Colour] = msgspec.field(default_factory=list)
+    queue: Annotated[list[Name], Meta(max_length=2)] = msgspec.field(default_factory=list)
     full: bool = False
     quiet: Annotated[bool | None, Meta(description="Or not.")] = None
     name: Name | None = None
@@ -177,6 +178,16 @@ def test_a_parameter_that_does_not_fit(sent: tuple[str, str], what: str) -> None
     with pytest.raises(InvalidRequest) as raised:
         parse_query(Asked, [sent])
     assert (raised.value.where, raised.value.what) == (f"query.{sent[0]}", what)
+
+
+def test_a_parameter_that_is_sent_too_often() -> None:
+    assert parse_query(Asked, [("queue", "a"), ("queue", "b")]).queue == ["a", "b"]
+    for last in ("c", ""):
+        with pytest.raises(InvalidRequest) as raised:
+            parse_query(Asked, [("queue", "a"), ("queue", "b"), ("queue", last)])
+        assert (raised.value.where, raised.value.what) == ("query.queue", "it may be sent at most 2 times, not 3")
+    with pytest.raises(InvalidRequest, match="it must be a text of 1 to 200 characters"):
+        parse_query(Asked, [("queue", "a"), ("queue", "")])
 
 
 def test_a_parameter_that_is_missing_or_unknown() -> None:

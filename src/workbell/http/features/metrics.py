@@ -1,6 +1,7 @@
 """Metrics: tallies of the workers, counts from the store, and request counts of this server.
 
 Made when they are asked for, and cached for a second: each number is one read of the store, and none counts history.
+Names of queues and jobs are free text, so only so many of each tenant are shown by name, and the rest is summed up.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import platform
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime
+from heapq import nsmallest
 from typing import NamedTuple
 
 from workbell.client.local import LocalClient
@@ -23,6 +25,14 @@ from workbell.version import __version__
 
 FRESH = 1.0  # seconds
 MOST_CACHED = 100  # pages, of as many tenants
+MOST_SHOWN = 1000  # queues of a tenant, and jobs in a queue, that are shown by name
+MOST_BYTES = 64 * 1024  # of these names: those of a job in a queue stand in up to 24 lines, 1.5 MB
+REST = ""  # the name of what is summed up: no queue and no job can have it
+
+JOBS = 'Jobs and queues that are not shown by name are one series, of the job "" and the queue "".'
+QUEUES = 'Queues that are not shown by name are one series, of the queue "".'
+
+Names = tuple[str, ...]  # values of labels: a queue, or a job and its queue
 
 
 class MetricsScope(NamedTuple):
@@ -45,46 +55,92 @@ class Metrics:
         self._sockets = sockets
         self._lock = asyncio.Lock()
         self._pages: dict[MetricsScope, tuple[float, str]] = {}
+        self._jobs = ShownNames()
+        self._queues = ShownNames()
 
     async def page(self, view: MetricsScope) -> str:
         async with self._lock:  # simultaneous requests share one read
             clock = self._client.store.clock
             made_at, text = self._pages.get(view, (-FRESH, ""))
             if clock.monotonic() - made_at >= FRESH:
-                stored = await self._client.runtime.hop(read_families, self._client.store, view)
                 server = _of_server(self._measured, self._sockets()) if view.shared else []
-                text = written([*stored, *server])
+                text = await self._client.runtime.hop(self._read, view, server)
                 if len(self._pages) >= MOST_CACHED:
                     self._pages.clear()
                 self._pages[view] = (clock.monotonic(), text)
             return text
 
+    def _read(self, view: MetricsScope, server: Sequence[Family]) -> str:
+        """The page: what the store has, and the metrics of this process. On a thread, as it may be megabytes long."""
+        store = self._client.store
+        now = store.clock.now()
+        totals = [one for one in store.tallies.totals() if view.tenant in (None, one.tenant)]
+        every = store.reports.counts(None if view.shared else view.tenant)
+        counts = [one for one in every if view.tenant in (None, one.lane.tenant)]
+        agents = sum(agent.is_alive(now) for agent in store.agents.list(view.tenant))
+        families = [
+            *_of_runs(totals, self._jobs, view),
+            *_of_queues(counts, totals, self._queues, view, now),
+            *_of_workers(store, every if view.shared else None, now),
+            Family("workbell_agents", "gauge", "Agents that were seen lately.", [Sample({}, agents)]),
+        ]
+        return written([*families, *server])
 
-def read_families(store: Store, view: MetricsScope) -> list[Family]:
-    """Metric families that are read from the store."""
-    now = store.clock.now()
-    totals = [one for one in store.tallies.totals() if view.tenant in (None, one.tenant)]
-    every = store.reports.counts()
-    counts = [one for one in every if view.tenant in (None, one.lane.tenant)]
-    agents = sum(agent.is_alive(now) for agent in store.agents.list(view.tenant))
-    return [
-        *_of_runs(totals, view),
-        *_of_queues(counts, totals, view, now),
-        *_of_workers(store, every if view.shared else None, now),
-        Family("workbell_agents", "gauge", "Agents that were seen lately.", [Sample({}, agents)]),
-    ]
+
+class ShownNames:
+    """Which names of each tenant are shown: up to MOST_SHOWN, those with the most runs first.
+
+    A name that was shown once is shown from then on. If it fell back into the rest, or rose out of it, the sum of the
+    rest would jump or fall, and Prometheus takes a counter that falls for one that began anew.
+    """
+
+    def __init__(self) -> None:
+        self._shown: dict[str, set[Names]] = defaultdict(set)
+        self._bytes: dict[str, int] = defaultdict(int)
+
+    def labels(self, runs: Mapping[tuple[str, Names], int], view: MetricsScope) -> dict[tuple[str, Names], Names]:
+        """Values of labels for each tenant and its names, with so many runs: what is not shown has those of the rest.
+
+        Without a label for the tenant, a name that is shown of one tenant is shown of all: what a series of that name
+        says must be whole.
+        """
+        new: dict[str, list[tuple[int, Names]]] = defaultdict(list)
+        for (tenant, names), count in runs.items():
+            if len(self._shown[tenant]) < MOST_SHOWN and names not in self._shown[tenant]:
+                new[tenant].append((-count, names))
+        for tenant, listed in new.items():  # not `sorted`: of 30,000 names it would hold the GIL for 0.2 s
+            for _, names in nsmallest(MOST_SHOWN, listed):
+                self._add(tenant, names)
+        if view.by_tenant:
+            return {(tenant, names): (tenant, *self._or_rest(names, self._shown[tenant])) for tenant, names in runs}
+        shown = set[Names]().union(*(self._shown[tenant] for tenant in {tenant for tenant, _ in runs}))
+        return {(tenant, names): self._or_rest(names, shown) for tenant, names in runs}
+
+    def _add(self, tenant: str, names: Names) -> None:
+        shown, size = self._shown[tenant], sum(len(name.encode()) for name in names)
+        if len(shown) < MOST_SHOWN and self._bytes[tenant] + size <= MOST_BYTES:
+            shown.add(names)
+            self._bytes[tenant] += size
+
+    @staticmethod
+    def _or_rest(names: Names, shown: Set[Names]) -> Names:
+        return names if names in shown else (REST,) * len(names)
 
 
-def _of_runs(totals: Iterable[Tally], view: MetricsScope) -> list[Family]:
+def _of_runs(totals: Sequence[Tally], shown: ShownNames, view: MetricsScope) -> list[Family]:
     """Attempts by job and queue; one that is retried is counted as retried, and timed."""
-    ends: dict[tuple[str, ...], int] = defaultdict(int)
-    taken: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0] * (len(BUCKETS) + 1))
-    seconds: dict[tuple[str, ...], float] = defaultdict(float)
-    waits: dict[tuple[str, ...], float] = defaultdict(float)
+    ends: dict[Names, int] = defaultdict(int)
+    taken: dict[Names, list[int]] = defaultdict(lambda: [0] * (len(BUCKETS) + 1))
+    seconds: dict[Names, float] = defaultdict(float)
+    waits: dict[Names, float] = defaultdict(float)
     deliveries: dict[str, int] = defaultdict(int)
+    runs: dict[tuple[str, Names], int] = defaultdict(int)
+    for one in totals:
+        runs[one.tenant, (one.job, one.queue)] += one.count
+    values_of = shown.labels(runs, view)
     names = (*(("tenant",) if view.by_tenant else ()), "job", "queue")
     for one in totals:
-        values = (*((one.tenant,) if view.by_tenant else ()), one.job, one.queue)
+        values = values_of[one.tenant, (one.job, one.queue)]
         ends[(*values, one.status)] += one.count
         for bucket, count in enumerate(one.buckets):
             taken[values][bucket] += count
@@ -111,28 +167,37 @@ def _of_runs(totals: Iterable[Tally], view: MetricsScope) -> list[Family]:
     ended = [Sample(labels(values, "status"), count) for values, count in sorted(ends.items())]
     sent = [Sample({"status": status}, count) for status, count in sorted(deliveries.items())]
     return [
-        Family("workbell_runs_total", "counter", "Attempts of runs that ended, by how.", ended),
-        Family("workbell_run_duration_seconds", "histogram", "From the call of the handler to its end.", durations),
-        Family("workbell_run_wait_seconds", "summary", "From when a run was due to the call of its handler.", waited),
+        Family("workbell_runs_total", "counter", f"Attempts of runs that ended, by how. {JOBS}", ended),
+        Family(
+            "workbell_run_duration_seconds", "histogram", f"From the call of the handler to its end. {JOBS}", durations
+        ),
+        Family(
+            "workbell_run_wait_seconds",
+            "summary",
+            f"From when a run was due to the call of its handler. {JOBS}",
+            waited,
+        ),
         Family(
             "workbell_webhook_deliveries_total", "counter", "Attempts of webhook-delivery that ended, by how.", sent
         ),
     ]
 
 
-def _of_queues(counts: Sequence[Counts], totals: Iterable[Tally], view: MetricsScope, now: datetime) -> list[Family]:
+def _of_queues(
+    counts: Sequence[Counts], totals: Iterable[Tally], shown: ShownNames, view: MetricsScope, now: datetime
+) -> list[Family]:
     """Queue depth and age; empty queues too, because a series that comes and goes is of no use."""
-
-    def values_of(tenant: str, queue: str) -> tuple[str, ...]:
-        return (tenant, queue) if view.by_tenant else (queue,)
-
-    names = ("tenant", "queue") if view.by_tenant else ("queue",)
-    known = {values_of(one.tenant, one.queue) for one in totals}
-    known |= {values_of(one.lane.tenant, one.lane.queue) for one in counts}
-    numbers: dict[tuple[str, ...], list[int]] = {values: [0, 0, 0] for values in known}
-    ages: dict[tuple[str, ...], float] = dict.fromkeys(known, 0.0)
+    runs: dict[tuple[str, Names], int] = defaultdict(int)
+    for tally in totals:
+        runs[tally.tenant, (tally.queue,)] += tally.count
     for one in counts:
-        values = values_of(one.lane.tenant, one.lane.queue)
+        runs[one.lane.tenant, (one.lane.queue,)] += one.scheduled + one.queued + one.running
+    values_of = shown.labels(runs, view)
+    names = ("tenant", "queue") if view.by_tenant else ("queue",)
+    numbers: dict[Names, list[int]] = {values: [0, 0, 0] for values in values_of.values()}
+    ages: dict[Names, float] = dict.fromkeys(numbers, 0.0)
+    for one in counts:
+        values = values_of[one.lane.tenant, (one.lane.queue,)]
         found = (one.scheduled, one.queued, one.running)
         numbers[values] = [known + new for known, new in zip(numbers[values], found, strict=True)]
         if one.due_since is not None:
@@ -144,8 +209,13 @@ def _of_queues(counts: Sequence[Counts], totals: Iterable[Tally], view: MetricsS
     ]
     oldest = [Sample(dict(zip(names, values, strict=True)), age) for values, age in sorted(ages.items())]
     return [
-        Family("workbell_queue_depth", "gauge", "Runs that wait or run, by status.", depth),
-        Family("workbell_queue_oldest_age_seconds", "gauge", "How long the first in the queue has been due.", oldest),
+        Family("workbell_queue_depth", "gauge", f"Runs that wait or run, by status. {QUEUES}", depth),
+        Family(
+            "workbell_queue_oldest_age_seconds",
+            "gauge",
+            f"How long the first in the queue has been due. {QUEUES}",
+            oldest,
+        ),
     ]
 
 

@@ -9,8 +9,10 @@ import msgspec
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from workbell.errors import RunNotFound, WorkbellError
 from workbell.http.framework.answers import encode
 from workbell.http.framework.call import ApiCall
+from workbell.http.framework.problems import log_failure, public_words
 from workbell.http.policies.access_watch import OpenAccess
 from workbell.model.log_line import LogLine
 from workbell.model.run import Run
@@ -22,10 +24,20 @@ ALIVE = 15.0  # seconds after which a comment shows that the stream is alive
 
 
 async def events_of(call: ApiCall, run: Run) -> AsyncIterator[bytes]:
-    """Ends with the run, with the server, or with the access of the caller."""
+    """Ends with the run, with the server, or with the access of the caller.
+
+    The answer has begun, so an error cannot become a problem any more. A run that was removed ends the stream as one
+    that ended; another error ends it with a comment, after which clients connect again.
+    """
     with call.service.access_watch.watch(call.access, call.request) as opened:
-        async for part in _parts(call, run, opened):
-            yield part
+        try:
+            async for part in _parts(call, run, opened):
+                yield part
+        except RunNotFound:
+            yield END
+        except WorkbellError as error:
+            log_failure(error)
+            yield _comment(public_words(error))
 
 
 async def _parts(call: ApiCall, run: Run, opened: OpenAccess) -> AsyncIterator[bytes]:
@@ -46,16 +58,16 @@ async def _parts(call: ApiCall, run: Run, opened: OpenAccess) -> AsyncIterator[b
             yield _event("run", encode(run.as_dict()))
             quiet = 0.0
         if run.status.final:
-            yield _event("end", b"{}")
+            yield END
             return
         if await service.pause(GAP) or await service.hint(PACE - GAP):
             return
         if opened.over.done():
-            yield f": {opened.over.result()}\n\n".encode()
+            yield _comment(opened.over.result())
             return
         quiet += PACE
         if quiet >= ALIVE:
-            yield b": still here\n\n"
+            yield _comment("still here")
             quiet = 0.0
         run = await client.aget(run.id)
 
@@ -77,3 +89,10 @@ class StreamOfRun(StreamingResponse):
 
 def _event(name: str, data: bytes) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+
+
+def _comment(text: str) -> bytes:
+    return f": {' '.join(text.split())}\n\n".encode()
+
+
+END = _event("end", b"{}")

@@ -1,7 +1,8 @@
 """Serves the operations of the wire's table, deny by default: each is guarded by its scope before anything is parsed.
 
-Token, scope and tenant come first (`Service.admit`), then, where something is created, the idempotency key, then the
-query and the body; an operator's action goes into the audit log, in one transaction.
+Token, scope and tenant come first (`Service.admit`), then `If-Match` where nothing would check it, then, where
+something is created, the idempotency key, then the query and the body; an operator's action goes into the audit log, in
+one transaction.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from workbell.errors import InvalidOption, NotFound
+from workbell.errors import InvalidOption, NotFound, PreconditionFailed
 from workbell.http.framework.answers import JsonResponse
 from workbell.http.framework.call import CALL, ApiCall
 from workbell.http.framework.parsing import parse_body, parse_query
@@ -23,7 +24,7 @@ from workbell.http.framework.raw_headers import header_of, headers_of
 from workbell.http.policies.audit_trail import audited
 from workbell.http.policies.idempotency import answer_once
 from workbell.http.service import service_of
-from workbell.wire.operation import PREFIX, Operation, Query
+from workbell.wire.operation import IF_MATCH, PREFIX, Operation, Query
 
 Answer = TypeVar("Answer")
 Handler = Callable[..., Awaitable[Any]]
@@ -40,6 +41,7 @@ class ServedOperation:
         self.parameters = operation.parameters
         self.handle = handle
         self._is_audited = operation.is_audited
+        self._checks_etag = IF_MATCH in operation.headers or operation.method in ("GET", "HEAD")
         self._no_query = _without_parameters(operation.query)
         wanted = {*signature(handle).parameters} - {"call"}
         has = {*operation.parameters}
@@ -53,6 +55,8 @@ class ServedOperation:
         operation = self.operation
         call = await service_of(request).admit(request, operation.scope, is_open=operation.open)
         _check_characters(request)
+        if not self._checks_etag:
+            _refuse_condition(request)
         request.scope[CALL] = call
         once = operation.creates and b"idempotency-key" in headers_of(request.scope)
         answer = answer_once(call, lambda _request: self._work(call)) if once else self._work(call)
@@ -115,6 +119,16 @@ def _body_kind(operation: Operation[Any], request: Request) -> type[msgspec.Stru
         return operation.body
     media_type = (header_of(request.scope, b"content-type") or "").partition(";")[0].strip().lower()
     return operation.other_bodies.get(media_type, operation.body)
+
+
+def _refuse_condition(request: Request) -> None:
+    """Refuse `If-Match` where no ETag is compared: RFC 9110 (13.1.1) forbids to act unless the condition holds.
+
+    `*` asks only that the thing exists, which the operation finds out by itself.
+    """
+    condition = header_of(request.scope, b"if-match")
+    if condition is not None and condition.strip() != "*":
+        raise PreconditionFailed("This operation compares no ETag; leave If-Match out.")
 
 
 def _check_characters(request: Request) -> None:

@@ -59,9 +59,13 @@ def invalid_body(kind: Any, error: msgspec.ValidationError) -> InvalidRequest:
     return InvalidRequest(where, f"{'a key' if is_key else 'it'} must be {_described(found)}{not_that}")
 
 
-def invalid_parameter(name: str, kind: Any) -> InvalidRequest:
+def invalid_parameter(name: str, kind: Any, value: Any) -> InvalidRequest:
     """The error of a parameter of a query, which has no null, and whose lists are repetitions."""
-    parts = [part for one in alternatives(_type_of(kind)) for part in _items(one)]
+    options = alternatives(_type_of(kind))
+    most = next((one.max_length for one in options if isinstance(one, inspect.ListType)), None)
+    if most is not None and len(value) > most:
+        return InvalidRequest(f"query.{name}", f"it may be sent at most {most:,} times, not {len(value):,}")
+    parts = [part for one in options for part in _items(one)]
     return InvalidRequest(f"query.{name}", f"it must be {_joined(part for part in parts if part != 'null')}")
 
 

@@ -95,7 +95,7 @@ def _converted(name: str, field: _QueryField, value: Any) -> Any:
     except msgspec.ValidationError:
         found = None
     if found is None:  # also of the text "null", which would be no filter at all
-        raise invalid_parameter(name, field.kind)
+        raise invalid_parameter(name, field.kind, value)
     return found
 
 

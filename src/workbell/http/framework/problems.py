@@ -56,6 +56,24 @@ STATUS: Mapping[type[errors.WorkbellError], int] = {
     errors.WorkbellError: 400,
 }
 
+BY_STATUS: Mapping[int, type[errors.WorkbellError]] = {
+    401: errors.Unauthorized,
+    403: errors.Forbidden,
+    404: errors.NotFound,
+    413: errors.TooLarge,
+    429: errors.TooMany,
+    503: errors.ServiceUnavailable,
+}
+"""Class whose name a status has, where only the status is known."""
+INTERNAL = "InternalError"
+OTHER_WORDS: Mapping[int, tuple[str, str]] = {
+    400: ("InvalidRequest", "The request cannot be read."),
+    405: ("MethodNotAllowed", "This path does not know the method."),
+    415: ("UnsupportedMediaType", "The request cannot be read."),
+    422: ("InvalidRequest", "The request cannot be read."),
+}
+"""Name and title of a problem for statuses that no class of `workbell.errors` stands for."""
+
 
 def status_of(error: errors.WorkbellError) -> int:
     for kind in type(error).__mro__:
@@ -77,10 +95,13 @@ def problem(
 def of_error(error: errors.WorkbellError, *, operator: bool = False) -> Response:
     """An error as a problem, in the words for operators or for everybody else."""
     status = status_of(error)
-    title = (type(error).__doc__ or "").strip().partition("\n")[0]
     more = {"run_id": error.run_id} if isinstance(error, errors.DuplicateRun) else {}
     detail = str(error) if operator else public_words(error)
-    return problem(status, type(error).__name__, title, detail, headers_of(error), **more)
+    return problem(status, type(error).__name__, _title(type(error)), detail, headers_of(error), **more)
+
+
+def _title(kind: type[errors.WorkbellError]) -> str:
+    return (kind.__doc__ or "").strip().partition("\n")[0]
 
 
 def public_words(error: errors.WorkbellError) -> str:
@@ -96,11 +117,15 @@ def log_failure(error: errors.WorkbellError) -> None:
 
 def headers_of(error: errors.WorkbellError) -> Mapping[str, str] | None:
     """Response headers of an error, for problem documents and pages."""
-    match status_of(error):
+    return _status_headers(status_of(error), getattr(error, "retry_after", 1))
+
+
+def _status_headers(status: int, retry_after: int = 1) -> Mapping[str, str] | None:
+    match status:
         case 401:
-            return {"WWW-Authenticate": 'Bearer realm="workbell"'}
+            return {"www-authenticate": 'Bearer realm="workbell"'}
         case 429 | 503:
-            return {"Retry-After": str(getattr(error, "retry_after", 1))}
+            return {"retry-after": str(retry_after)}
         case _:
             return None
 
@@ -128,15 +153,27 @@ async def on_invalid(_request: Request, error: Exception) -> Response:
 
 
 async def on_http(_request: HTTPConnection, error: Exception) -> Response:
-    """Refusals of the framework itself: no such path or method, a body that is no JSON."""
+    """HTTPException as a problem: refusals of the framework itself, and whatever the application's `auth` hook raises.
+
+    The name follows the status: clients and agents decide by it whether to send the request again.
+    """
     assert isinstance(error, HTTPException)
-    if isinstance(error.__cause__, errors.WorkbellError):  # such as a body that turned out to be too large
+    status = error.status_code
+    if status == 400 and isinstance(error.__cause__, errors.WorkbellError):  # such as a body that is too large
         return of_error(error.__cause__)
-    names = {404: "NotFound", 405: "MethodNotAllowed", 400: "InvalidRequest", 415: "UnsupportedMediaType"}
-    titles = {404: "There is nothing here.", 405: "This path does not know the method."}
-    title = titles.get(error.status_code, "The request cannot be read.")
-    detail = str(error.detail) if error.detail else title
-    return problem(error.status_code, names.get(error.status_code, "InvalidRequest"), title, detail, error.headers)
+    name, title = _words_of_status(status)
+    given = {word.lower(): value for word, value in (error.headers or {}).items()}
+    return problem(status, name, title, str(error.detail or title), {**(_status_headers(status) or {}), **given})
+
+
+def _words_of_status(status: int) -> tuple[str, str]:
+    """Name and title of a problem for a status that comes without an error of Workbell."""
+    if status in BY_STATUS:
+        kind = BY_STATUS[status]
+        return kind.__name__, _title(kind)
+    if status >= 500:
+        return INTERNAL, "The server could not answer the request."
+    return OTHER_WORDS.get(status, (errors.WorkbellError.__name__, "The request was refused."))
 
 
 async def on_gone(_request: Request, _error: Exception) -> Response:
@@ -147,4 +184,4 @@ async def on_gone(_request: Request, _error: Exception) -> Response:
 async def on_crash(request: Request, error: Exception) -> Response:
     """An error in Workbell itself: the log has it, the caller does not."""
     log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return problem(500, "InternalError", "Something went wrong in Workbell.", "The server's log has the details.")
+    return problem(500, INTERNAL, "Something went wrong in Workbell.", "The server's log has the details.")

@@ -17,6 +17,7 @@ from workbell.http.framework.bounded_pages import by_name, page_of
 from workbell.http.framework.call import ApiCall, departure
 from workbell.http.framework.operations import Served
 from workbell.http.policies.audit_trail import audited_as
+from workbell.http.policies.idempotency import NO_STORE, MadeOnce, answer_secret
 from workbell.http.policies.open_limits import POLLS
 from workbell.model.access import Token
 from workbell.model.agent import Agent, Ending
@@ -51,7 +52,6 @@ served = Served()
 
 SLICE = 20.0  # seconds of a long wait after which it is asked again who the agent is, and noted that it is there
 QUIET = 1.0  # between two polls of an agent for which nothing but what it cannot take is queued
-SECRET = {"Cache-Control": "no-store"}
 
 
 def _agents(call: ApiCall) -> Agents:
@@ -190,7 +190,7 @@ async def pair(call: ApiCall, body: PairBody) -> Response:
     except Unauthorized:
         call.service.count_failure(call.request)
         raise
-    return JsonResponse(PairedShown(agent=_shown(call, agent), token=text), agents.pair.status, SECRET)
+    return JsonResponse(PairedShown(agent=_shown(call, agent), token=text), agents.pair.status, NO_STORE)
 
 
 def _paired_agent(body: PairBody, pairing: Token | None, _agent_id: str) -> Actor:
@@ -202,13 +202,15 @@ def _paired_agent(body: PairBody, pairing: Token | None, _agent_id: str) -> Acto
 
 @served(agents.allow)
 async def allow(call: ApiCall, body: NewPairing) -> Response:
-    token, text = await _agents(call).apairing(
-        body.name, labels=body.labels, expires=body.expires, created_by=str(call.access.who)
-    )
-    assert token.expires_at is not None
-    call.subject = token.id
-    made = PairingShown(id=token.id, token=text, expires_at=token.expires_at)
-    return JsonResponse(made, agents.allow.status, SECRET)
+    async def make() -> MadeOnce:
+        token, text = await _agents(call).apairing(
+            body.name, labels=body.labels, expires=body.expires, created_by=str(call.access.who)
+        )
+        assert token.expires_at is not None
+        call.subject = token.id
+        return MadeOnce(PairingShown(id=token.id, token=None, expires_at=token.expires_at), {"token": text})
+
+    return await answer_secret(call, make)
 
 
 # Read and change

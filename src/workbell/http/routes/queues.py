@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from workbell.http.framework.bounded_pages import by_name, page_of
 from workbell.http.framework.call import ApiCall
 from workbell.http.framework.operations import Served
@@ -9,9 +11,9 @@ from workbell.model.pause import Pause
 from workbell.model.queue_scale import Scale
 from workbell.model.queue_state import QueueState
 from workbell.wire import queues
-from workbell.wire.operation import Items, ListPage
+from workbell.wire.operation import ListPage
 from workbell.wire.pauses import Resumed
-from workbell.wire.queues import QueueBody, QueuesQuery, ScaleQuery
+from workbell.wire.queues import PausesQuery, QueueBody, QueuesQuery, ScaleQuery
 
 served = Served()
 
@@ -37,5 +39,5 @@ async def resume(call: ApiCall, name: str, body: QueueBody) -> Resumed:
 
 
 @served(queues.pauses)
-async def pauses(call: ApiCall) -> Items[Pause]:
-    return Items(items=[*await call.client.apauses()])
+async def pauses(call: ApiCall, query: PausesQuery) -> ListPage[Pause]:
+    return page_of(await call.client.apauses(), attrgetter("position"), query.after, query.limit)

@@ -7,16 +7,17 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from workbell.errors import InvalidOption
-from workbell.model.access import EVERY_TENANT, Token, TokenKind
+from workbell.model.access import EVERY_TENANT, Token
 from workbell.model.agent import Agent
 from workbell.model.audit import AuditEntry
-from workbell.model.clock import EPOCH, seconds
+from workbell.model.clock import seconds
 from workbell.model.users import UserId
 from workbell.remote.asking import ask, call_of
 from workbell.remote.call import Plan
 from workbell.remote.options import as_json, body
 from workbell.remote.values import RemoteNewToken
 from workbell.wire import agents, audit, notifications, tokens
+from workbell.wire.agents import PairingShown
 from workbell.wire.tokens import MadeToken
 
 
@@ -74,9 +75,11 @@ def notifications_mark_read(ids: Sequence[str] | None) -> Plan[int]:
 
 def agents_pairing(name: str | None, labels: Sequence[str], expires: float | timedelta) -> Plan[RemoteNewToken]:
     fields: dict[str, Any] = {"labels": [*labels], "expires": seconds("expires", expires)}
-    made = yield call_of(agents.allow, body=fields if name is None else fields | {"name": name})
-    token = Token(id=made.id, hash="", created_at=EPOCH, tenant="", kind=TokenKind.PAIRING, expires_at=made.expires_at)
-    return RemoteNewToken(token, made.token)
+    while True:
+        made: PairingShown = yield call_of(agents.allow, body=fields if name is None else fields | {"name": name})
+        if made.token is not None:
+            return RemoteNewToken(made.value(), made.token)
+        yield call_of(tokens.revoke, made.id)  # its text was lost, as that of a token may be
 
 
 def agents_label(name: str, labels: Sequence[str]) -> Plan[Agent]:

@@ -6,10 +6,10 @@ import os
 from collections.abc import Sequence
 from datetime import datetime
 from io import BytesIO
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from workbell.errors import InvalidOption
+from workbell.handlers.files import check_name, check_type, chunks, reading
 from workbell.model.clock import aware
 from workbell.model.job import name
 from workbell.model.one_shot import CONSUMED_RUNS, Consumed, Dispatched
@@ -19,7 +19,6 @@ from workbell.queues.message import VERSION
 from workbell.remote.asking import call_of
 from workbell.remote.call import BinaryContent, Plan, RemoteCall
 from workbell.wire import files, jobs, queues, rounds, schedules
-from workbell.wire.files import BYTES
 from workbell.wire.operation import Operation
 
 DISPATCH_WAIT = 60.0  # seconds beyond the usual: a round looks twice for workers that are gone
@@ -71,14 +70,11 @@ def files_put(
     content_type: str | None,
 ) -> Plan[StoredFile]:
     """Store a file. All of it is in memory while it is sent, and once more where an answer was lost."""
-    if isinstance(data, str | os.PathLike):
-        filename, data = filename or Path(data).name, Path(data).read_bytes()
-    elif not isinstance(data, bytes | bytearray | memoryview):
-        data = data.read()
-    if filename is None:
-        raise InvalidOption("filename: say what the file is called.")
-    content = BinaryContent(bytes(data), content_type or BYTES)
-    return (yield call_of(files.put, query={"filename": filename}, body=content))
+    chosen = check_name(filename, data)
+    kind = check_type(content_type, chosen)
+    with reading(data) as source:
+        content = BinaryContent(b"".join(chunks(source)), kind)
+    return (yield call_of(files.put, query={"filename": chosen}, body=content))
 
 
 def files_open(file_id: str) -> Plan[BinaryIO]:

@@ -39,7 +39,7 @@ class StoredPauses:
             rows = read_rows(self._database, "pauses")
         else:
             rows = read_rows(self._database, "pauses_of_tenant", tenant=tenant)
-        return sorted(map(_pause, rows), key=lambda pause: (pause.tenant, str(pause)))
+        return sorted(map(_pause, rows), key=lambda pause: (pause.tenant, pause.position))
 
     def loading(self, pauses: Sequence[Pause]) -> Batch:
         """The statements that take over pauses of another store."""

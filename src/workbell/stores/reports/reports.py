@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from workbell.model.ended_run import EndedRun
+from workbell.model.pause import any_covers
 from workbell.model.retry_run import RetryRun
 from workbell.model.run import FINAL, Run, Status
 from workbell.model.run_page import Counted
@@ -43,7 +44,7 @@ class StoredReports:
 
     def counts(self, tenant: str | None = None) -> list[Counts]:
         """Live runs of a tenant or of all, by lane and status, and which lanes are paused."""
-        pauses = self._pauses.list(tenant)
+        is_paused = any_covers(self._pauses.list(tenant))
         numbers: dict[int, dict[str, int]] = {}
         due_since: dict[int, datetime | None] = {}
         if tenant is None:
@@ -61,7 +62,7 @@ class StoredReports:
                 of.get("scheduled", 0),
                 of.get("queued", 0),
                 of.get("running", 0),
-                any(pause.covers(lanes[lane_id]) for pause in pauses),
+                is_paused(lanes[lane_id]),
                 due_since.get(lane_id),
             )
             for lane_id, of in numbers.items()
@@ -72,14 +73,14 @@ class StoredReports:
         wanted = {"tenant": tenant, "every": queues is None, "queues": list(queues or ()), "most": most}
         rows = [row for row in read_rows(self._database, "load_of_lanes", **wanted) if row[1] or row[2]]
         lanes = self._lanes.find([row[0] for row in rows])
-        pauses = self._pauses.list(tenant) if rows else []
+        is_paused = any_covers(self._pauses.list(tenant) if rows else ())
         return [
             LaneLoad(
                 lanes[lane],
                 queued,
                 running,
                 None if due is None else to_utc(due),
-                any(pause.covers(lanes[lane]) for pause in pauses),
+                is_paused(lanes[lane]),
             )
             for lane, queued, running, due in rows
         ]

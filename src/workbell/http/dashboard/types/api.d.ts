@@ -624,7 +624,7 @@ export interface Schemas {
   };
   "PairingShown": {
     "id": string;
-    "token": string;
+    "token": string | null;
     "expires_at": string;
   };
   "Pause": {
@@ -633,8 +633,9 @@ export interface Schemas {
     "job": string | null;
     "since": string;
   };
-  "PauseItems": {
+  "PauseListPage": {
     "items": Schemas["Pause"][];
+    "next": string | null;
   };
   "PausedJob": {
     "job": string;
@@ -1291,7 +1292,7 @@ export interface Operations {
   "GET /api/v1/scale": { answer: Schemas["Scale"]; body: undefined; query: "queue" | "tenant" };
   "POST /api/v1/queues/{name}/pause": { answer: Schemas["Pause"]; body: Schemas["QueueBody"]; query: "tenant" };
   "POST /api/v1/queues/{name}/resume": { answer: Schemas["Resumed"]; body: Schemas["QueueBody"]; query: "tenant" };
-  "GET /api/v1/pauses": { answer: Schemas["PauseItems"]; body: undefined; query: "tenant" };
+  "GET /api/v1/pauses": { answer: Schemas["PauseListPage"]; body: undefined; query: "after" | "limit" | "tenant" };
   "GET /api/v1/workers": { answer: Schemas["WorkerShownListPage"]; body: undefined; query: "after" | "limit" | "tenant" };
   "POST /api/v1/workers/{worker_id}/drain": { answer: Schemas["WorkerShown"]; body: undefined; query: "tenant" };
   "POST /api/v1/workers/{worker_id}/resume": { answer: Schemas["WorkerShown"]; body: undefined; query: "tenant" };
