@@ -212,7 +212,7 @@ $(VENV_DJANGO)/made:
 $(VENV_DJANGO)/installed: $(VENV_DJANGO)/made pyproject.toml
 	@# `dev` without what Django 6 does not need, and each Django in a folder of its own.
 	$(CURDIR)/$(VENV_DJANGO)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[postgres,server,webhooks]' \
-		anyio asgiref asyncpg django-stubs-ext hypothesis psutil pytest pytest-timeout pytest-xdist sqlparse typing_extensions
+		anyio asgiref asyncpg django-stubs-ext hypothesis psutil psycopg-pool pytest pytest-timeout pytest-xdist sqlparse typing_extensions
 	$(CURDIR)/$(VENV_DJANGO)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps django-tasks-db
 	@for version in $(DJANGOS); do \
 		$(CURDIR)/$(VENV_DJANGO)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \

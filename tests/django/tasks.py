@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 from django.db import connection, connections, transaction
@@ -62,6 +63,19 @@ def use_connection() -> None:
 @task(key="invoice:{order}", concurrency=2, timeout=30)
 def invoice(order: int, copies: int = 1) -> int:
     return order * copies
+
+
+@task
+def insert_twice(marks_transaction: bool) -> None:
+    """`atomic(savepoint=False)`, as in `Model.save`, marks the transaction around it as failed; a cursor does not."""
+    with transaction.atomic(savepoint=False) if marks_transaction else nullcontext():
+        for _ in range(2):
+            connection.cursor().execute("INSERT INTO things VALUES ('broken')")
+
+
+@task
+def insert_once() -> None:
+    connection.cursor().execute("INSERT INTO things VALUES ('whole')")
 
 
 @task

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.db import transaction
+from django.db import connection, transaction
 from django.test import override_settings
 from django.utils import timezone
 
@@ -144,13 +144,41 @@ def test_run_after_waits() -> None:
 
 
 def test_a_key_stands_for_the_waiting_run() -> None:
-    first = tasks.invoice.enqueue(7)
-    assert tasks.invoice.enqueue(order=7, copies=2).id == first.id
+    with heard(task_enqueued) as enqueued:
+        first = tasks.invoice.enqueue(7)
+        assert tasks.invoice.enqueue(order=7, copies=2).id == first.id
+    assert [run for _, run, _ in enqueued] == [first.id]
     assert tasks.invoice.enqueue(8).id != first.id
     assert len(drain()) == 2
     assert tasks.invoice.enqueue(7).id != first.id
     with pytest.raises(InvalidTask, match="its key needs the arguments"):
         tasks.invoice.enqueue()
+
+
+def test_an_enqueue_that_a_key_stands_for_answers_with_the_attempts_so_far() -> None:
+    first = tasks.fragile.using(key="{message}", backoff=60).enqueue("x")
+    assert drain() == []
+    again = tasks.fragile.using(key="{message}", backoff=60).enqueue("x")
+    assert (again.id, again.attempts, len(again.errors), again.task.run_after) == (first.id, 1, 1, None)
+
+
+@pytest.mark.parametrize("by_a_model", [True, False], ids=["model", "cursor"])
+def test_a_failed_statement_ends_its_task_and_not_the_transaction_of_the_test(by_a_model: bool) -> None:
+    """As in a worker, where each task has a transaction of its own, or none."""
+    with transaction.atomic():  # as in a TestCase
+        connection.cursor().execute("CREATE TABLE things (name TEXT PRIMARY KEY)")
+        broken = tasks.insert_twice.enqueue(by_a_model)
+        whole = tasks.insert_once.enqueue()
+        assert {found.id: found.status for found in drain()} == {
+            broken.id: TaskResultStatus.FAILED,
+            whole.id: TaskResultStatus.SUCCESSFUL,
+        }
+        broken.refresh()
+        assert broken.errors[0].exception_class_path == "django.db.utils.IntegrityError"
+        cursor = connection.cursor()
+        cursor.execute("SELECT name FROM things")
+        assert ("whole",) in cursor.fetchall()
+        transaction.set_rollback(True)
 
 
 def test_a_canceled_run_has_failed_and_says_why() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
 
 import pytest
 from django.test import override_settings
@@ -10,9 +12,12 @@ from django.test import override_settings
 from tests.django import tasks
 from tests.support.django_site import BACKEND
 from workbell.django import bells, task
-from workbell.django.compat import task_backends
+from workbell.django.apps import _declare_plain
+from workbell.django.compat import BaseTaskBackend, Task, TaskResultStatus, task_backends
+from workbell.django.testing import drain
 
-TWO = {alias: {"BACKEND": BACKEND, "QUEUES": []} for alias in ("default", "reports")}
+TWO: dict[str, Any] = {alias: {"BACKEND": BACKEND, "QUEUES": []} for alias in ("default", "reports")}
+TWO["reports"]["OPTIONS"] = {"max_attempts": 2}
 
 
 def weekly() -> None:
@@ -21,7 +26,7 @@ def weekly() -> None:
 
 @pytest.fixture
 def two_backends(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(bells, "_tasks", dict(bells._tasks, reports={}))
+    monkeypatch.setattr(bells, "_tasks", dict(bells._tasks))
     with override_settings(TASKS=TWO):
         yield
 
@@ -43,9 +48,48 @@ def test_backends_in_one_database_leave_each_other_their_schedules() -> None:
 def test_a_backend_switches_off_what_its_own_code_no_longer_declares() -> None:
     task(cron="0 4 * * 1", backend="reports")(weekly)
     task_backends["reports"].bells.client.engine.start()
-    bells._tasks["reports"].clear()
+    del bells._tasks[f"{__name__}.weekly"]
     bells.close_all()
     reports = task_backends["reports"].bells.client
     reports.engine.start()
     (schedule,) = reports.schedules.list()
     assert not schedule.enabled
+
+
+@pytest.mark.usefixtures("site", "two_backends")
+def test_using_another_backend_leaves_the_run_to_its_workers(calls: list[Any]) -> None:
+    """Also where both are in one database; the workers are other processes than the one that enqueued."""
+    result = tasks.note.using(backend="reports").enqueue("week")
+    bells.close_all()
+    assert drain("default") == []
+    assert [found.id for found in drain("reports")] == [result.id]
+    assert calls == [[["week"], {}]]
+    result.refresh()
+    assert (result.status, result.task.backend) == (TaskResultStatus.SUCCESSFUL, "reports")
+    assert tasks.note.enqueue("day").task.backend == "default"
+    assert drain("reports") == []
+
+
+@pytest.mark.usefixtures("memory_site", "two_backends")
+def test_attempts_are_those_of_the_backend_that_a_task_is_used_with() -> None:
+    once, twice = tasks.unlucky.enqueue(), tasks.unlucky.using(backend="reports").enqueue()
+    for backend, result, status in (
+        ("default", once, TaskResultStatus.FAILED),
+        ("reports", twice, TaskResultStatus.READY),
+    ):
+        drain(backend, until_idle=False)
+        result.refresh()
+        assert (result.status, len(result.errors)) == (status, 1)
+
+
+@pytest.mark.usefixtures("memory_site", "two_backends")
+def test_tasks_of_backends_that_are_not_ours_can_be_used_with_ours() -> None:
+    """Their `Task` does not declare itself: a worker finds it in the module of tasks of an app."""
+    plain = {"BACKEND": BaseTaskBackend.__module__.replace(".base", ".dummy.DummyBackend")}
+    with override_settings(TASKS=TWO | {"plain": plain}):
+        module = ModuleType("tasks")
+        module.weekly = Task(func=weekly, backend="plain", queue_name="default", priority=0, run_after=None)  # type: ignore[attr-defined]
+        _declare_plain(module)
+        result = module.weekly.using(backend="reports").enqueue()
+        bells.close_all()
+        assert [found.id for found in drain("reports")] == [result.id]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,6 +34,11 @@ def test_options_of_libpq_are_passed_on_and_those_of_django_are_not() -> None:
     entry = {"ENGINE": POSTGRES, "NAME": "shop", "OPTIONS": options | {"assume_role": "worker"}}
     found = conninfo_to_dict(store_url("default", entry))
     assert found == {"dbname": "shop", "sslmode": "require", "options": "-c search_path=jobs -c role=worker"}
+
+
+def test_spatialite_keeps_runs_in_its_file(tmp_path: Path) -> None:
+    entry = {"ENGINE": "django.contrib.gis.db.backends.spatialite", "NAME": tmp_path / "shop.db"}
+    assert store_url("default", entry) == f"sqlite:///{tmp_path / 'shop.db'}"
 
 
 def test_every_host_has_a_port_of_its_own() -> None:

@@ -158,6 +158,26 @@ def test_a_failed_or_closed_connection_is_named(bell: Workbell, sql_store_url: s
     assert "it is closed" in refused(bell, connection)
 
 
+@pytest.mark.parametrize("sql_store_url", ["postgres"], indirect=True)
+def test_a_connection_in_a_pipeline_is_refused(bell: Workbell, sql_store_url: str) -> None:
+    """There a statement has no answer yet."""
+    with psycopg.connect(sql_store_url) as connection:
+        for _ in range(2):  # a connection that is not known yet, and one that is
+            with connection.pipeline():
+                assert "it is in a pipeline" in refused(bell, connection)
+            run = enqueue(bell, connection)
+        connection.commit()
+        assert bell.get(run.id) == run
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("sql_store_url", ["postgres"], indirect=True)
+async def test_an_async_connection_in_a_pipeline_is_refused(bell: Workbell, sql_store_url: str) -> None:
+    async with await psycopg.AsyncConnection.connect(sql_store_url) as connection, connection.pipeline():
+        with pytest.raises(WrongConnection, match="it is in a pipeline"):
+            await aenqueue(bell, connection)
+
+
 @pytest.mark.anyio
 @pytest.mark.parametrize("sql_store_url", ["postgres"], indirect=True)
 async def test_async_postgresql_in_autocommit_or_elsewhere_is_refused(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
-from workbell import Status, Workbell
+from workbell import Run, Status, Workbell
 from workbell.testing import drain, inline, retarget
 
 
@@ -55,3 +55,18 @@ def test_inline_is_taken_over(shop: Workbell, workbell_memory: Workbell) -> None
         assert shop.enqueue("charge").status is Status.SUCCEEDED
     with retarget(shop, workbell_memory):
         assert shop.enqueue("charge").status is Status.QUEUED
+
+
+def test_the_queue_of_the_application_gets_no_ids(shop: Workbell, workbell_memory: Workbell) -> None:
+    announced: list[str] = []
+
+    def announce(runs: Iterable[Run]) -> bool:
+        announced.extend(run.job for run in runs)
+        return True
+
+    shop.runtime.hooks.announce = announce
+    with retarget(shop, workbell_memory):
+        shop.enqueue("charge")
+    assert announced == []
+    shop.enqueue("charge")
+    assert announced == ["charge"]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from django.apps import AppConfig
+import sys
+from types import ModuleType
+
+from django.apps import AppConfig, apps
 from django.core.checks import Tags, register
 from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate
@@ -26,3 +29,15 @@ class WorkbellConfig(AppConfig):  # type: ignore[misc]
         post_migrate.connect(complete_store, sender=self, dispatch_uid="workbell.complete_store")
         register(check_stores, Tags.database)
         autodiscover_modules("tasks")
+        for app in apps.get_app_configs():
+            _declare_plain(sys.modules.get(f"{app.name}.tasks"))
+
+
+def _declare_plain(module: ModuleType | None) -> None:
+    """Declare tasks of backends that are not ours, which do not do so themselves: for `using(backend=…)`."""
+    from workbell.django.bells import declare
+    from workbell.django.compat import Task
+
+    for found in [] if module is None else list(vars(module).values()):
+        if isinstance(found, Task):
+            declare(found)

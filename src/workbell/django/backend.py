@@ -45,7 +45,7 @@ class WorkbellBackend(BaseTaskBackend):  # type: ignore[misc]
 
     def declare(self, task: Any) -> Any:
         """Make a task known to workers of this process."""
-        return declare(self.alias, task)
+        return declare(task)
 
     def enqueue(self, task: Any, args: Any, kwargs: Any) -> Any:
         self.validate_task(task)
@@ -57,10 +57,13 @@ class WorkbellBackend(BaseTaskBackend):  # type: ignore[misc]
         if task.run_after is not None:
             options["run_at"] = stored(task.run_after)
         client = bells.client
-        job = client.registry.find(task.module_path)
+        job = client.registry.find(bells.job_name(declared))
         assert job is not None, "it is declared above"
         with _transaction(bells, options):
-            run = job.options(**options).enqueue(**envelope(args, kwargs))
+            request = job.options(**options).request(**envelope(args, kwargs))
+            (run,) = client.enqueue_many([request])
+        if run.id != request.new.run.id:  # the key stands for one that was enqueued before
+            return self.get_result(run.id)
         result = result_of(run, [], declared, self.alias)
         task_enqueued.send(type(self), task_result=result)
         return result

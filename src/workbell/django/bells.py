@@ -26,7 +26,7 @@ DATABASE = "default"
 ATTEMPTS = 1  # as in Django's own backends: a task that fails has failed
 
 _lock = threading.RLock()
-_tasks: dict[str, dict[str, Any]] = {}  # the declared tasks of each backend alias, by their paths
+_tasks: dict[str, Any] = {}  # the declared tasks by their paths; each names the backend that it was declared for
 _bells: dict[BackendKey, BackendBells] = {}
 
 
@@ -81,9 +81,23 @@ class BackendBells:
 
     def _declare_all(self, bell: Workbell) -> Workbell:
         bell.engine.code_name = f"django:{_site_name()}:{self.key.alias}"
-        for task in list(_tasks.get(self.key.alias, {}).values()):
+        for task in list(_tasks.values()):
             self._declare_on(bell, task)
         return bell
+
+    def job_name(self, declared: Any) -> str:
+        """Name of the job that a declared task is here. One of another backend, which comes here by `using(backend=…)`,
+        has a name of its own: so backends in one database leave each other their runs."""
+        path: str = declared.module_path
+        return path if self._owns(declared) else f"{path}@{self.key.alias}"
+
+    def find_task(self, job: str) -> Any:
+        """The declared task behind a job, if this process has it."""
+        task = _tasks.get(job.removesuffix(f"@{self.key.alias}"))
+        return task if task is not None and self.job_name(task) == job else None
+
+    def _owns(self, declared: Any) -> bool:
+        return bool(declared.backend == self.key.alias)
 
     def refresh(self, task: Any) -> None:
         """Declare a task on the Workbells that are made already."""
@@ -92,32 +106,30 @@ class BackendBells:
                 self._declare_on(bell, task)
 
     def _declare_on(self, bell: Workbell, task: Any) -> None:
-        known = bell.registry.find(task.module_path)
+        job = self.job_name(task)
+        known = bell.registry.find(job)
         if known is not None and getattr(known.function, "task_function", None) is task.func:
             return
         handler = make_handler(self.key.alias, task, self.key.attempts)
-        bell.job(name=task.module_path, **declared_options(task, self.key.attempts))(handler)
+        options = declared_options(task, self.key.attempts)
+        if not self._owns(task):  # its schedule is of the backend that it was declared for
+            options = {name: value for name, value in options.items() if name not in ("cron", "timezone")}
+        bell.job(name=job, **options)(handler)
 
     def close(self) -> None:
         for bell in (self._client, self._engine):
             if bell is not None:
                 bell.close()
 
-    def find_task(self, path: str) -> Any:
-        """The declared task of a path, if this process has it."""
-        return _tasks.get(self.key.alias, {}).get(path)
 
-
-def declare(alias: str, task: Any) -> Any:
-    """Make a task a job of a backend, unless it is one; the declared task of this function. Nothing is opened."""
+def declare(task: Any) -> Any:
+    """Make a task a job of every backend, unless it is one; the declared task of this function. Nothing is opened."""
     with _lock:
-        declared = _tasks.setdefault(alias, {})
-        known = declared.get(task.module_path)
+        known = _tasks.get(task.module_path)
         if known is None or known.func is not task.func:
-            known = declared[task.module_path] = task
-        for key, bells in _bells.items():
-            if key.alias == alias:
-                bells.refresh(known)
+            known = _tasks[task.module_path] = task
+        for bells in _bells.values():
+            bells.refresh(known)
         return known
 
 

@@ -7,10 +7,11 @@ the checkpoints, in turn with every write.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
-from django.db import connections
+from django.db import DatabaseError, connections
 
 from workbell.stores.callers import NO_CHECKPOINT
 
@@ -63,3 +64,30 @@ def _close_old() -> None:
     for connection in connections.all(initialized_only=True):
         if not connection.in_atomic_block:
             connection.close_if_unusable_or_obsolete()
+
+
+@contextmanager
+def in_savepoints() -> Iterator[None]:
+    """Savepoints around a task that is executed inside the transactions of a test, and none in a worker.
+
+    A statement that fails in the task would end the transaction of the test; in a worker it ends none but its own.
+    """
+    opened = connections.all(initialized_only=True)
+    saved = [(one, one.savepoint()) for one in opened if one.in_atomic_block and not one.needs_rollback]
+    try:
+        yield
+    finally:
+        for connection, savepoint in saved:
+            _release(connection, savepoint)
+
+
+def _release(connection: Any, savepoint: str) -> None:
+    """Keep what the task wrote, unless the transaction has failed."""
+    if not connection.needs_rollback:
+        try:
+            connection.savepoint_commit(savepoint)
+            return
+        except DatabaseError:  # a statement has failed that Django does not know of
+            pass
+    connection.needs_rollback = False
+    connection.savepoint_rollback(savepoint)

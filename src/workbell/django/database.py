@@ -11,9 +11,11 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from django.db import DatabaseError, IntegrityError, connections, router, transaction
+from django.db.backends.base.creation import TEST_DATABASE_PREFIX
 
 from workbell.errors import SchemaMismatch, StoreError, WrongConnection
 from workbell.model.clock import Clock
@@ -62,6 +64,20 @@ class DjangoDatabase:
         return bool(self.connection.vendor == "sqlite")
 
     @property
+    def place(self) -> str:
+        """Where it is, for people."""
+        return f"DATABASES[{self.alias!r}]"
+
+    @property
+    def is_of_tests(self) -> bool:
+        """Whether a test runner has made it: in memory, or with the name that Django gives it."""
+        if self.is_sqlite and self.connection.is_in_memory_db():
+            return True
+        entry = self.connection.settings_dict
+        own, given = str(entry["NAME"]), entry.get("TEST", {}).get("NAME")
+        return Path(own).name.startswith(TEST_DATABASE_PREFIX) or (given is not None and own.startswith(str(given)))
+
+    @property
     def dialect(self) -> Dialect:
         if self.is_sqlite:
             from workbell.stores.sqlite.dialect import SQLITE
@@ -103,12 +119,19 @@ class DjangoDatabase:
     def _write_apart(self, batch: Batch) -> list[list[Row]]:
         """Commit new lanes on a connection of their own: made inside a long transaction, they would block every other
         process that makes the same ones, and a rollback would take away what this process remembers as made."""
-        apart = connections.create_connection(self.alias)
+        apart = self._connect_apart()
         try:
             answers = [_answer(apart, statement) for statement in batch]
         finally:
             apart.close()
         return answers
+
+    def _connect_apart(self) -> Any:
+        """A connection in autocommit, whatever DATABASES say, and of no pool: callers that hold the pool's connections
+        would wait for each other."""
+        entry = self.connection.settings_dict
+        options = {name: value for name, value in entry.get("OPTIONS", {}).items() if name != "pool"}
+        return type(self.connection)(entry | {"AUTOCOMMIT": True, "OPTIONS": options}, self.alias)
 
     def _execute(self, batch: Batch) -> list[list[Row]]:
         connection = self.connection
@@ -134,8 +157,8 @@ class DjangoDatabase:
         name = self.connection.settings_dict["NAME"]
         if self._checked == name and name is not None:
             return
-        if not check(self._schema(), self._where()):
-            raise SchemaMismatch(f"{self._where()} has no tables of Workbell; {self._remedy()}.")
+        if not check(self._schema(), self.place):
+            raise SchemaMismatch(f"{self.place} has no tables of Workbell; {self._remedy()}.")
         self._checked = name
 
     def tables(self) -> Tables | None:
@@ -159,9 +182,6 @@ class DjangoDatabase:
 
         return SqliteTables(self._execute, self._write)
 
-    def _where(self) -> str:
-        return f"DATABASES[{self.alias!r}]"
-
     def _remedy(self) -> str:
         if not router.allow_migrate(self.alias, LABEL):
             return (
@@ -182,13 +202,21 @@ class DjangoDatabase:
             return
         connection = self.connection
         if connection.in_atomic_block or connection.get_autocommit():
-            transaction.on_commit(self._send_hint, using=self.alias, robust=True)
+            if not self._has_hint(connection):
+                transaction.on_commit(self._send_hint, using=self.alias, robust=True)
             return
         with connection.cursor() as cursor:  # Django refuses hooks here; PostgreSQL sends at the commit by itself
             cursor.execute(CHANNEL_HINT)
 
     def wake_later(self) -> None:
         self.wake()
+
+    def _has_hint(self, connection: Any) -> bool:
+        """Whether one is registered that the same rollbacks would drop: one is enough for all enqueues of a block."""
+        return any(
+            hook == self._send_hint and savepoints == set(connection.savepoint_ids)
+            for savepoints, hook, *_ in connection.run_on_commit
+        )
 
     def _send_hint(self) -> None:
         with suppress(DatabaseError), self.connection.cursor() as cursor:
@@ -206,7 +234,7 @@ class DjangoDatabase:
         """It goes by the clock of this machine."""
 
     def describe(self) -> list[tuple[str, str, str]]:
-        return [("ok", "Django", f"{self._where()} ({self.connection.vendor}), on Django's own connection")]
+        return [("ok", "Django", f"{self.place} ({self.connection.vendor}), on Django's own connection")]
 
     def close(self) -> None:
         """The connections are Django's."""

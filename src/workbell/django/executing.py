@@ -17,6 +17,7 @@ from workbell.django.compat import (
     task_finished,
     task_started,
 )
+from workbell.django.connections import in_savepoints
 from workbell.django.policies import declared_options, has_waits_of, retry_of, wait_after
 from workbell.django.results import error_of, result_of
 from workbell.handlers.context import Context, earlier_attempts
@@ -56,7 +57,8 @@ class TaskAttempt:
         task_started.send_robust(sender=self._sender, task_result=self._result)
         context = (TaskContext(task_result=self._result),) if self._task.takes_context else ()
         try:
-            value = self._call(*context, *args, **kwargs)
+            with in_savepoints():
+                value = self._call(*context, *args, **kwargs)
             if not isinstance(value, Cancel | Snooze):
                 value = normalize_json(value)
         except KeyboardInterrupt:

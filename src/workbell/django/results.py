@@ -37,7 +37,7 @@ def result_of(run: Run, earlier: Sequence[Attempt], task: Any, backend: str) -> 
     started = [attempt.started_at for attempt in attempts if attempt.started_at is not None]
     given = run.input
     result = TaskResult(
-        task=_as_enqueued(task, run, bool(earlier)),
+        task=_as_enqueued(task, run, backend, bool(earlier)),
         id=run.id,
         status=STATUSES[run.status],
         enqueued_at=local(run.created_at),
@@ -55,11 +55,11 @@ def result_of(run: Run, earlier: Sequence[Attempt], task: Any, backend: str) -> 
     return result
 
 
-def _as_enqueued(task: Any, run: Run, was_tried: bool) -> Any:
+def _as_enqueued(task: Any, run: Run, backend: str, was_tried: bool) -> Any:
     """The task with the options of this enqueue. A retry moves the time of a run: then `run_after` is not known."""
     after = None if was_tried or run.scheduled_for <= run.created_at else local(run.scheduled_for)
     try:
-        return task.using(priority=run.priority, queue_name=run.queue, run_after=after)
+        return task.using(priority=run.priority, queue_name=run.queue, run_after=after, backend=backend)
     except InvalidTask:  # QUEUES have changed since
         return task
 

@@ -20,7 +20,7 @@ PLAIN_HOST = re.compile(r"[A-Za-z0-9_.-]*")
 def store_url(alias: str, entry: Mapping[str, Any]) -> str:
     """The URL of the database; raises StoreError where only Django's own connection can reach it."""
     engine = str(entry.get("ENGINE", ""))
-    if "sqlite" in engine:
+    if "sqlite" in engine or "spatialite" in engine:
         return _sqlite_url(alias, str(entry["NAME"]))
     if "postg" in engine:  # also PostGIS
         return _postgres_url(entry)

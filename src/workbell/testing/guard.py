@@ -2,7 +2,7 @@
 
 The guard replaces the attribute `store` of the runtime, by which all verbs, engines and the command line reach a store:
 so it also covers a Workbell that was made before the test, other threads and event loops. Safe are `memory://` and
-SQLite files below pytest's temporary folder, where the kit's own are.
+SQLite files below pytest's temporary folder, where the kit's own are; and the databases that Django makes for tests.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ class StoreGuard:
     def is_safe(self, store: object) -> bool:
         if self._allowed or isinstance(store, MemoryStore):
             return True
+        if getattr(getattr(store, "database", None), "is_of_tests", False):  # Django's
+            return True
         path = file_of(store)
         return path is not None and self._safe is not None and path.resolve().is_relative_to(self._safe)
 
@@ -56,9 +58,15 @@ class StoreGuard:
         path = file_of(store)
         name = url if path is None else f"sqlite:///{path.absolute()}"
         who = "the collection of tests touches" if self._test is None else f"{self._test} touches"
+        remedy = (
+            "use the fixture workbell_memory and, for the application's own Workbell, "
+            "`with retarget(bell, workbell_memory):`"
+        )
+        place = getattr(getattr(store, "database", None), "place", None)
+        if place is not None:  # Django's, which has a test runner of its own
+            name, remedy = place, "use a TestCase of Django, or `django_db` of pytest-django"
         message = (
-            f"{who} the store {name}, which is not one of tests; use the fixture workbell_memory and, for the "
-            "application's own Workbell, `with retarget(bell, workbell_memory):`. If the test is meant for this store, "
+            f"{who} the store {name}, which is not one of tests; {remedy}. If the test is meant for this store, "
             "mark it with @pytest.mark.workbell(real_store=True)."
         )
         self._touched.append(message)

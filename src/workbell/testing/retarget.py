@@ -19,11 +19,12 @@ def retarget(bell: C, to: LocalClient) -> Iterator[C]:
     Jobs, hooks and settings stay those of `bell`. If `to` is inline, so is `bell`. A client that `bell.for_tenant` gave
     before the block stays on the store that it had.
     """
-    runtime, store = bell.runtime, to.store
-    before, publisher = runtime.store, store.publisher
+    runtime, hooks, store = bell.runtime, bell.runtime.hooks, to.store
+    before, announce, publisher = runtime.store, hooks.announce, store.publisher
     runtime.store, store.publisher = store, runtime.booking
+    hooks.announce = to.runtime.hooks.announce  # else ids would go into the application's own queue
     try:
         with inline(bell) if is_inline(to) else nullcontext():
             yield bell
     finally:
-        runtime.store, store.publisher = before, publisher
+        runtime.store, hooks.announce, store.publisher = before, announce, publisher

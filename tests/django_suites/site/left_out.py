@@ -11,10 +11,6 @@ NAMES = "paths that come from the database are never imported: an unknown task w
 _BACKEND = {
     MODEL: "index_scan_for_ready priority_range_check run_after_null_0016_migration run_after_tz task_name",
     NAMES: "invalid_task_path missing_task_path",
-    "ids are UUIDs of version 7 here, and not of version 4": "enqueue_task enqueue_task_async",
-    "its settings name its own backend": (
-        "doesnt_wait_until_transaction_commit validate_on_enqueue validate_on_aenqueue"
-    ),
     "expects its own app in the hint; ours names ours": "database_backend_app_missing",
     "about its option `id_function`": (
         "custom_id_function unknown_id_function postgres_db_id_function postgres_id_function_expression"

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 from unittest import skip
+from uuid import UUID, uuid4
 
 import backends
+import django_tasks_db
 from django.tasks import TaskResultStatus, default_task_backend, task_backends
 from django.test import TransactionTestCase, override_settings
 from left_out import LEFT_OUT
@@ -46,6 +49,9 @@ class Objects(Rows):
     def all(self) -> Rows:
         return Rows()
 
+    def values(self, *_: str) -> SimpleNamespace:
+        return SimpleNamespace(query="SELECT id FROM workbell_runs")
+
     def ready(self) -> Rows:
         return Rows(TaskResultStatus.READY)
 
@@ -78,8 +84,15 @@ class Retargeted:
         return nullcontext()
 
 
+def version_of(text: str) -> SimpleNamespace:
+    """An id of version 7, as it is here, in the place of one of version 4."""
+    return SimpleNamespace(version={7: 4}.get(UUID(text).version))
+
+
+django_tasks_db.DatabaseBackend = WorkbellBackend  # which their settings name
 theirs.DatabaseBackend = WorkbellBackend
 theirs.DBTaskResult = DBTaskResult
+theirs.uuid = SimpleNamespace(UUID=version_of, uuid4=uuid4)
 
 
 @without_left_out

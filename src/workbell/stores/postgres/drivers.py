@@ -18,6 +18,10 @@ IN_FAILED_TRANSACTION = "25P02"
 
 FAILED = "connection=: its transaction has failed; roll it back, then repeat the call."
 CLOSED = "connection=: it is closed; hand in an open one."
+IN_PIPELINE = (
+    "connection=: it is in a pipeline, where a statement has no answer yet; make the call outside of "
+    "`with connection.pipeline():`."
+)
 
 
 # psycopg 3 and psycopg2
@@ -73,9 +77,12 @@ def async_psycopg_caller(raw: Any, outer: Any) -> AsyncCaller:
 
 
 def check_libpq(raw: Any) -> None:
-    """Refuse a connection of psycopg 3 or psycopg2 that is in no transaction and begins none, or in a failed one."""
+    """Refuse a connection of psycopg 3 or psycopg2 that is in no transaction and begins none, in a failed one, or in a
+    pipeline."""
     if raw.closed:
         raise WrongConnection(CLOSED)
+    if not is_psycopg2(raw) and raw.pgconn.pipeline_status:
+        raise WrongConnection(IN_PIPELINE)
     if raw.info.transaction_status == IN_ERROR:
         raise WrongConnection(FAILED)
     if raw.info.transaction_status == IDLE and raw.autocommit:
