@@ -24,6 +24,20 @@ def test_a_run_that_is_not_there(bell: Workbell, run_id: Any) -> None:
             verb(run_id)
 
 
+@pytest.mark.parametrize("name", ["", " x", "a\ud800", "\0", "x" * 201, 5])
+def test_names_that_nothing_has(bell: Workbell, name: Any) -> None:
+    for read in (
+        lambda: bell.jobs.recent(name),
+        lambda: bell.runs.tallies(job=name),
+        lambda: bell.runs.tallies(queue=name),
+        lambda: bell.queues.scale([name]),
+    ):
+        with pytest.raises(InvalidOption, match=r"^(job|queue)\b"):
+            read()
+    with pytest.raises(InvalidOption, match="expected a list of names such as \\['mail'\\]"):
+        bell.queues.scale("mail")
+
+
 def test_runs_are_listed_newest_first_and_by_pages(bell: Workbell, send: Any) -> None:
     made = [send.enqueue(str(number)).id for number in range(7)]
     finish(bell, take(bell, 1)[0])

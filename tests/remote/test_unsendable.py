@@ -39,6 +39,8 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("tokens.list", (), {"tenant": HALF}),
     ("tenants.put", (HALF,), {}),
     ("agents.pairing", (HALF,), {}),
+    ("agents.pairing", (), {"labels": "gpu"}),
+    ("agents.label", ("web-1", "gpu"), {}),
     ("notifications.mark_read", ([HALF],), {}),
     ("notifications.mark_read", ([object()],), {}),
     ("consume", (), {"runs": [HALF]}),

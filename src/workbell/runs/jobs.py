@@ -158,7 +158,7 @@ class Jobs:
         if not 1 <= limit <= MOST_RECENT:
             raise InvalidOption(f"limit: {limit} is not from 1 to {MOST_RECENT}.")
         runtime = self._runtime
-        names = sorted(self._known())[:MOST_JOBS] if job is None else [job]
+        names = sorted(self._known())[:MOST_JOBS] if job is None else [checked_name("job", job, InvalidOption)]
         found = runtime.store.reports.recent(runtime.tenant, names, MEASURED)
         return [recent_runs(name, found.get(name, []), limit) for name in names]
 

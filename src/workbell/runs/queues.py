@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from heapq import nsmallest
 
+from workbell.errors import InvalidOption
+from workbell.model.job import name as checked_name
 from workbell.model.pause import Pause
 from workbell.model.queue_scale import MOST_COUNTED, MOST_SHOWN, QueueScale, Scale, add_up
 from workbell.model.queue_state import PausedJob, QueueState
@@ -41,6 +43,10 @@ class Queues:
         A queue that was asked for is in the answer, whether anything is known of it or not. Of all queues, the 1,000
         that want most are, and the total counts every one.
         """
+        if isinstance(queue, str):
+            raise InvalidOption(f"queue: expected a list of names such as [{queue!r:.60}], got a text.")
+        for name in queue:
+            checked_name("queue", name, InvalidOption)
         store, tenant = self._runtime.store, self._runtime.tenant
         lanes: defaultdict[str, builtins.list[LaneLoad]] = defaultdict(builtins.list)
         for load in store.reports.load(tenant, queue or None, MOST_COUNTED):

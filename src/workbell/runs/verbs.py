@@ -15,6 +15,7 @@ import msgspec
 from workbell.bulk.bulk_request import BULK_QUEUE, as_payload, meant, read_action
 from workbell.errors import InvalidOption, RunNotFinished
 from workbell.model.job import BULK, CLEAN, refused
+from workbell.model.job import name as checked_name
 from workbell.model.log_line import LogLine
 from workbell.model.payload import encode
 from workbell.model.request import Request, again, plain_request
@@ -102,6 +103,9 @@ class Runs:
     def _chart_query(self, minutes: int, job: str | None, queue: str | None) -> ChartQuery:
         if not 1 <= minutes <= LONGEST_CHART:
             raise InvalidOption(f"minutes: {minutes} is not from 1 to {LONGEST_CHART}.")
+        for kind, value in (("job", job), ("queue", queue)):
+            if value is not None:
+                checked_name(kind, value, InvalidOption)
         return ChartQuery(self._runtime.tenant, minutes, job, queue)
 
     def bulk(self, action: str, *, dry_run: bool = False, **wanted: Unpack[FilterOptions]) -> Run:

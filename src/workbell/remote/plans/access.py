@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from workbell.agents.naming import agent_labels
 from workbell.errors import InvalidOption
 from workbell.model.access import EVERY_TENANT, Token
 from workbell.model.agent import Agent
@@ -74,7 +75,7 @@ def notifications_mark_read(ids: Sequence[str] | None) -> Plan[int]:
 
 
 def agents_pairing(name: str | None, labels: Sequence[str], expires: float | timedelta) -> Plan[RemoteNewToken]:
-    fields: dict[str, Any] = {"labels": [*labels], "expires": seconds("expires", expires)}
+    fields: dict[str, Any] = {"labels": [*agent_labels(labels)], "expires": seconds("expires", expires)}
     while True:
         made: PairingShown = yield call_of(agents.allow, body=fields if name is None else fields | {"name": name})
         if made.token is not None:
@@ -83,7 +84,7 @@ def agents_pairing(name: str | None, labels: Sequence[str], expires: float | tim
 
 
 def agents_label(name: str, labels: Sequence[str]) -> Plan[Agent]:
-    return ask(agents.change, {"name": name, "labels": [*labels]})
+    return ask(agents.change, {"name": name, "labels": [*agent_labels(labels)]})
 
 
 def agents_enable(name: str) -> Plan[Agent]:
