@@ -118,7 +118,7 @@ def paired_config(file: Path, known: AgentConfig | None, given: dict[str, Any]) 
 
 
 def _place(address: Address) -> tuple[str, str | None, int, str]:
-    """What says where a server is, with the default port and without the case of the host."""
+    """Scheme, host, port and path of a server; two spellings of the same place are equal."""
     parts = urlsplit(address.base)
     return parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80), parts.path
 
