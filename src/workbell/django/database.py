@@ -1,7 +1,7 @@
 """Database port on Django's own connection: every batch runs on the connection that the calling thread has now.
 
 So a run is part of the transaction that is open there, and a read sees what that transaction has not committed yet.
-Workers do not use it: they have connections of their own (see sites.py).
+Workers do not use it: they have connections of their own (see bells.py).
 """
 
 from __future__ import annotations

@@ -854,7 +854,7 @@ class RemoteWebhooks(RemotePart):
     def deliveries(
         self, endpoint_id: str, *, status: str | None = None, before: str | None = None, limit: int = 100
     ) -> Sequence[Delivery]:
-        """What was and will be sent to an endpoint, newest first; `attempts` says how each try of one went."""
+        """Deliveries to an endpoint, sent and still to be sent, newest first; `attempts` has each try of one."""
         return self._transport.follow(
             ask(
                 BY_VERB["webhooks.deliveries"],

@@ -203,7 +203,7 @@ class Webhooks:
     def deliveries(
         self, endpoint_id: str, *, status: str | None = None, before: str | None = None, limit: int = 100
     ) -> Sequence[Delivery]:
-        """What was and will be sent to an endpoint, newest first; `attempts` says how each try of one went."""
+        """Deliveries to an endpoint, sent and still to be sent, newest first; `attempts` has each try of one."""
         endpoint = self.get(endpoint_id)
         if not 1 <= limit <= PAGE:
             raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")

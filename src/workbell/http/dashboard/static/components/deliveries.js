@@ -1,4 +1,4 @@
-// What was and will be sent to an endpoint, newest first; each can be opened, and sent again.
+// Deliveries to an endpoint, sent and still to be sent, newest first; each can be opened, and sent again.
 import { part } from "../api.js";
 import { usePoll } from "../poll.js";
 import { Link, to, useLocation } from "../router.js";
