@@ -8,6 +8,12 @@ BIN := $(CURDIR)/$(VENV)/bin
 # else each of them would compile everything again.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses 6 --dist worksteal
 
+# Tests that start services and whole programs, or take long: `make test` leaves them to `make test-faults`.
+LONG := tests/process tests/docs/test_projects.py tests/django/test_locked_files.py tests/django/test_staff_sessions.py \
+	tests/django/test_workers.py tests/http/test_unreadable_rows.py tests/integration/test_cli_bench.py \
+	tests/integration/test_cli_dev.py tests/integration/test_contract_command.py \
+	tests/integration/test_example_socket_store.py tests/property/test_windows.py
+
 NODE := $(CURDIR)/.node
 MINIFLARE := 4.20260426.0
 TYPESCRIPT := 7.0.2
@@ -30,7 +36,7 @@ VENV_DOCS := .venv-docs
 ZENSICAL := 0.0.73
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-newest test-django test-plain test-cloudflare test-redis test-pgbouncer test-browser test-wheel system-packages quick check check-dashboard check-workflows dist docs format generate soak soak-hold bench bench-table bench-busy clean
+.PHONY: help run test test-faults test-newest test-django test-plain test-cloudflare test-redis test-pgbouncer test-browser test-wheel system-packages quick check check-dashboard check-workflows dist docs format generate soak soak-hold mutants bench bench-table bench-busy clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,8 +44,11 @@ help: ## show this list
 run: $(VENV)/installed ## run the example shop until Ctrl-C
 	@cd examples/first && exec $(BIN)/workbell dev --start open_shop
 
-test: $(VENV)/installed-dev ## run all tests that need nothing else (PostgreSQL comes along), or some: make test T=tests/unit/model/test_ids.py
-	$(PYTEST) $(T)
+test: $(VENV)/installed-dev ## run the tests that need nothing else (PostgreSQL comes along), or some: make test T=tests/unit/model/test_ids.py
+	$(PYTEST) $(or $(T),tests $(addprefix --ignore=,$(LONG)))
+
+test-faults: $(VENV)/installed-dev ## run the tests that kill, freeze and cut off processes and servers, and those of whole programs (make soak: their long versions)
+	$(PYTEST) $(or $(T),tests/faults $(LONG))
 
 test-newest: ## run the tests of stores, connections and engines on the newest Python on PATH (3.12 or newer)
 	@python=$$(python3 tools/newest_python.py 3.12) \
@@ -87,6 +96,7 @@ check: $(VENV)/installed-dev ## lint, format, types (also as users see them) and
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy tools/mutants.py
 	$(BIN)/lint-imports
 	$(PYTEST) --numprocesses 2 tests/typing
 	@if command -v npm >/dev/null && command -v node >/dev/null; then $(MAKE) --no-print-directory check-dashboard; \
@@ -120,6 +130,9 @@ dist: $(VENV)/installed-dev ## build wheel and sdist into dist/; TAG=v0.1.0 chec
 soak: $(VENV)/installed-dev ## the long versions of the tests of faults, properties, plans and contracts
 	WORKBELL_SOAK=1 $(PYTEST) --timeout 3600 tests/faults tests/property tests/plans tests/engine \
 		tests/integration/test_example_socket_store.py tests/http/test_schema.py tests/http/test_audit_with_action.py
+
+mutants: $(VENV)/installed-dev ## break the code in small ways, in a copy, and see which tests notice; some: make mutants M="--sample 15 --area engine"
+	PYTHONDONTWRITEBYTECODE= nice $(BIN)/python tools/mutants.py $(M)
 
 soak-hold: $(VENV)/installed-dev ## constant load on PostgreSQL, an hour without and an hour with a session idle in transaction
 	$(BIN)/python benchmarks/growth.py --hold --minutes 60 --after 10

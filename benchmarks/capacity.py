@@ -125,7 +125,7 @@ class Steps:
         picks = [Pick(head.lane_id, head.rank, size) for head in runs.survey(-1, 500)]
         while len(taken) < count:
             now = self.bell.store.clock.now()
-            taken += runs.claim(picks, size, LeaseTerms(WORKER, now, now + LEASE))
+            taken += runs.claim(picks, size, LeaseTerms.drawn(WORKER, now, now + LEASE))
         return taken
 
     def finish(self, taken: Sequence[Any], size: int) -> None:

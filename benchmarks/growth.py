@@ -93,7 +93,7 @@ class Side:
             self._picks = [Pick(head.lane_id, head.rank, size) for head in runs.survey(-1, HEADS)]
         self._batch += 1
         surveyed = time.perf_counter()
-        taken = runs.claim(self._picks, size, LeaseTerms("growth", now, now + LEASE))
+        taken = runs.claim(self._picks, size, LeaseTerms.drawn("growth", now, now + LEASE))
         claimed = time.perf_counter()
         booked = runs.apply([succeed(run, now, result=None, keep=KEEP) for run in taken])
         finished = time.perf_counter()
@@ -223,7 +223,7 @@ def add_dead_heads(url: str, count: int) -> int:
     connection = filler.connection
     made = connection.execute("SELECT count(*) FROM workbell_runs WHERE status = 'queued'").fetchone()[0]
     connection.execute(
-        "UPDATE workbell_runs SET status = 'running', token = token + 1, attempt = attempt + 1, worker = 'dead', "
+        "UPDATE workbell_runs SET status = 'running', token = 1, attempt = attempt + 1, worker = 'dead', "
         "lease_until = now() + interval '1 hour', started_at = now(), updated_at = now() WHERE status = 'queued'"
     )
     connection.execute("DELETE FROM workbell_runs WHERE status = 'running'")

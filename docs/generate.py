@@ -316,7 +316,8 @@ def _options() -> Iterator[str]:
 def _options_of_a_definition() -> Iterator[str]:
     yield "## Options of a definition"
     yield (
-        "For `bell.jobs.put(name, handler=…, …)`, which also takes the settings of all runs "
+        "For `bell.jobs.put(name, handler=…, …)` and `bell.jobs.update(name, …)`, which also take the settings of all "
+        "runs "
         "([below](#settings-of-a-schedule)), such as `priority` and `tag`."
     )
     yield _table(["Option", "Type", "What it does"], _rows_of(jobs, "JobOptions"))

@@ -26,7 +26,8 @@ SETTINGS = {
     "a worker process, 5 for any other. From 2 to 1,000. A keeper always has one. See "
     "[How many connections](../how-to/tune.md#how-many-connections).",
     "lease": "How long a worker holds a run without renewing. From 0.5 to 86,400.",
-    "sweep": "How often each process searches for expired leases. From 0.05 to 3,600.",
+    "sweep": "How often each process searches for expired leases: every 5 seconds, or every `poll` if that is longer, "
+    "up to a `lease`, if it is not set. From 0.05 to 3,600.",
     "poll": "How often a worker polls the store if nothing wakes it: every second, or every 5 beside a queue, if it is "
     "not set. From 0.005 to 60.",
     "probe": "Where `workbell start`, `server` and `worker` answer "
@@ -49,9 +50,11 @@ SETTINGS = {
     "http_port": "The port; None: 8321, or the next one that is free. 0: any.",
     "http_auth": "`token`; or `none`, which lets everybody in and is refused unless only this machine can reach it; "
     "also with an `http_public_url` that is not this machine's.",
-    "http_hosts": "The names that requests may ask for (`Host`), and whose pages may send some (`Origin`). On this "
-    "machine's own address its own names besides; elsewhere, if none are listed, any. In the environment with commas "
-    "between them.",
+    "http_hosts": "The names that requests may ask for (`Host`), and whose pages may send some (`Origin`). "
+    "`jobs.example` stands for the ports 80 and 443 and the service's own, `jobs.example:8443` for that port, and "
+    "`https://jobs.example` for [this address alone](../how-to/http-api.md#where-it-listens-and-who-may-call-it). On "
+    "this machine's own address its own names besides; elsewhere, if none are listed, any. In the environment with "
+    "commas between them.",
     "http_public_url": "The URL at which browsers reach the service "
     "[through a proxy](../how-to/http-api.md#behind-a-proxy), such as `https://jobs.example.com`: printed addresses "
     "and the check of `Origin` use it. With https, session cookies are `Secure` and browsers are told to use https "

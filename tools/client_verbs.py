@@ -53,6 +53,7 @@ NOT_REMOTE = {
 # Parameters that the service, the token or a header stands for.
 LEFT_OUT: dict[str, set[str]] = {
     "jobs.put": {"expected"},
+    "jobs.update": {"expected"},
     "jobs.enable": {"expected"},
     "jobs.disable": {"expected"},
     "jobs.delete": {"expected"},

@@ -100,7 +100,9 @@ def _of_kind(kind: str, schema: Schema) -> str:
 
 
 def _object(schema: Schema) -> str:
-    fields: Mapping[str, Schema] = schema.get("properties", {})
+    # The dashboard sends no field that the server passes over.
+    properties: Mapping[str, Schema | bool] = schema.get("properties", {})
+    fields = {name: one for name, one in properties.items() if isinstance(one, bool) or not one.get("readOnly")}
     needed = set(schema.get("required", ()))
     more = schema.get("additionalProperties", not fields)
     # A reader may look for fields that the schema does not name only where it says that there are such.

@@ -2,7 +2,7 @@
 // bridge, renews their leases, and finishes them, tries them again or fails them. Node.js 20 or newer, and no packages.
 //
 //   BRIDGE=https://workbell-bridge.YOUR.workers.dev TOKEN=… node consumer.mjs handlers.mjs
-import { randomUUID } from "node:crypto";
+import { getRandomValues, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,7 +20,7 @@ const DAYS = { succeeded: 7, failed: 30, canceled: 30 }; // that a run is kept
 const RUN = `id lane status rank scheduled_for created_at updated_at attempt failures losses crashes alone token lease_until
   worker cancel_requested started_at input options tag key user_id schedule event retry_of rescheduled_from accepted_by
   expires_at progress error reason suspect`.split(/\s+/);
-const STARTED = RUN.filter((name) => !["status", "updated_at", "lease_until", "worker", "started_at"].includes(name));
+const STARTED = RUN.filter((name) => !["status", "updated_at", "token", "lease_until", "worker", "started_at"].includes(name));
 const lanes = new Map(); // by id: what a survey said of it
 let set, ahead = 0, stopping = false;
 
@@ -42,13 +42,19 @@ async function call(route, body) {
 }
 
 const batch = async (...statements) => (await call("/v1/batch", { set, batch: statements })).answers;
-// Numbers of 16 digits and more stay texts: JavaScript would round the ids of lanes.
-const exact = (text) => text.replace(/"(?:[^"\\]|\\.)*"|-?\d{16,}/g, (found) => (found[0] === '"' ? found : `"${found}"`));
+// Numbers that JavaScript would round, such as the ids of lanes, stay texts. Tokens and times fit.
+const exact = (text) => text.replace(/"(?:[^"\\]|\\.)*"|-?\d{16,}/g, (found) => (found[0] === '"' || Number.isSafeInteger(Number(found)) ? found : `"${found}"`));
 const now = () => (Date.now() + ahead) * 1000; // microseconds, by the bridge's clock
 const whole = (number) => [String(number)]; // an integer on the wire
 const rows = (...listed) => ({ rows: JSON.stringify(listed) });
 
 // Claim
+
+// A new token for every claim, from 1 to 2^53 - 1: a counter would start again with an older copy of the database.
+function newToken() {
+  const [high, low] = getRandomValues(new Uint32Array(2));
+  return (high >>> 11) * 2 ** 32 + low || newToken();
+}
 
 async function claim() {
   const time = now();
@@ -59,12 +65,13 @@ async function claim() {
   for (const [lane, rank, tenant, , job, target] of heads) {
     if (target !== null || limited.has(tenant) || !Object.hasOwn(handlers, job)) continue; // never what it cannot run
     const [[definition]] = await batch(["find_job", { tenant, name: job }]);
-    const [retry, timeout, , concurrency, , rate] = definition?.slice(7) ?? [];
-    if (concurrency ?? rate) continue; // limits have steps of their own, which others keep to
+    const [retry, timeout, enabled = 1, concurrency, , rate] = definition?.slice(7) ?? [];
+    if (!enabled || (concurrency ?? rate)) continue; // limits have steps of their own, which others keep to
     lanes.set(lane, { tenant, job, retry, timeout });
-    const term = { worker, now: whole(time), lease_until: whole(time + lease * 1000) };
+    const token = newToken();
+    const term = { worker, token: whole(token), now: whole(time), lease_until: whole(time + lease * 1000) };
     const [[row]] = await batch(["claim", { lane: whole(lane), rank: whole(rank), quota: whole(1), ...term, from_status: "queued", to_status: "running" }]);
-    if (row) return { ...held(row, STARTED), lease_until: time + lease * 1000 };
+    if (row) return { ...held(row, STARTED), token, lease_until: time + lease * 1000 };
   }
 }
 
@@ -73,9 +80,29 @@ const held = (row, names) => {
   return { ...lanes.get(run.lane), ...run, options: JSON.parse(run.options ?? "{}") };
 };
 
+// Keep the window of a run that a schedule's tick made: it is judged right before the handler would be called
+
+const OUTSIDE = "outside the window";
+
+function closed(run) {
+  const { window } = run.schedule === null ? {} : run.options;
+  if (!window) return;
+  const { start, end, timezone, outside } = window;
+  const wall = new Intl.DateTimeFormat("en-GB", { timeZone: timezone, hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  const open = (at) => ((shown) => (start < end ? start <= shown && shown < end : start <= shown || shown < end))(wall.format(at));
+  const early = run.scheduled_for - now(); // another clock, a little ahead, may have queued it
+  let at = (0 < early && early <= 1e6 ? run.scheduled_for : now()) / 1000;
+  if (open(at)) return;
+  if (outside === "skip") return canceled(run, "window");
+  while (!open(at)) at = (Math.floor(at / 60_000) + 1) * 60_000; // clocks change, and windows open, on whole minutes
+  return { status: "scheduled", until: at * 1000, error: run.error, reason: OUTSIDE, failures: run.failures };
+}
+
 // Execute, and renew meanwhile
 
 async function execute(run) {
+  const shut = closed(run);
+  if (shut) return book(run, null, shut);
   if (run.suspect) await batch(["mark_alone", { id: run.id, token: whole(run.token), yes: whole(1) }]);
   const stop = new AbortController();
   const started = now();
@@ -122,15 +149,16 @@ function failed(run, error, reason) {
   return { status: again ? "scheduled" : "failed", error: String(error).replaceAll("\0", "�").slice(0, 16_000), reason, failures, wait };
 }
 
-async function book(run, started, { status, result = null, error = null, reason = null, failures, wait }) {
+async function book(run, started, { status, result = null, error = null, reason = null, failures, wait, until }) {
   const at = now();
-  const due = Math.round(at + (wait ?? 0) * 1e6);
+  const due = until ?? Math.round(at + (wait ?? 0) * 1e6);
+  const attempt = until ? run.attempt - 1 : run.attempt; // put off: as if it had never been claimed
   const guard = [run.id, "running", run.token, status];
   const kept = (run.options.remove_delay ?? DAYS[status] * 86_400) * 1e6;
   const statements = status === "scheduled"
     ? [
-        ["move", rows([...guard, due, at, run.attempt, failures, run.losses, run.crashes, 0, null, null, null, error, reason, 0]), 1],
-        ["add_attempts", rows([run.id, run.attempt, "failed", started, at, worker, error, null])],
+        ["move", rows([...guard, due, at, attempt, failures, run.losses, run.crashes, 0, null, null, null, error, reason, until ? Number(run.suspect) : 0]), 1],
+        ...(until ? [] : [["add_attempts", rows([run.id, attempt, "failed", started, at, worker, error, null, run.token])]]),
       ]
     : [
         ["finish", rows([...guard, failures, run.losses, run.crashes, started, error, reason, at, result, at + kept]), 1],
@@ -142,7 +170,7 @@ async function book(run, started, { status, result = null, error = null, reason 
   for (let pause = 1; ; pause = Math.min(pause * 2, 30)) {
     try {
       await batch(...statements);
-      return console.log(`${run.id} ${status}`);
+      return console.log(`${run.id} ${until ? "put off" : status}`);
     } catch (problem) {
       if (problem.code === "conflict") break;
       console.error(`${run.id} not written yet: ${problem.message}`); // or it was: then the next try is a conflict

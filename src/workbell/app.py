@@ -109,12 +109,13 @@ class Workbell(LocalClient):
 
     # Run
 
-    def shut_down(self) -> bool:
-        """Stop the engine that runs here, from any thread; handlers have the grace of the settings to end.
+    def shut_down(self, grace: float | None = None) -> bool:
+        """Stop the engine that runs here, from any thread, and begin nothing more; returns whether there was one.
 
-        The answer is whether there was one.
+        Waits until running handlers have ended, however long they take. With `grace`, those that have not ended after
+        so many seconds are canceled, and their runs handed back.
         """
-        return self.host.shut_down()
+        return self.host.shut_down(grace)
 
     def stop_soon(self) -> bool:
         """Have `run` end as at a first Ctrl-C, from any thread and without waiting for it; whether an engine runs."""
@@ -150,7 +151,7 @@ class Workbell(LocalClient):
         try:
             from workbell.http.app import make_app
         except ImportError as error:
-            raise MissingPackage("The HTTP API needs its packages: pip install 'workbell[server]'.") from error
+            raise MissingPackage("The HTTP API needs its packages: pip install 'workbell[asgi]'.") from error
 
         if self.settings.http_auth == "none" and auth is None:
             raise SettingsError(

@@ -18,9 +18,12 @@ from workbell.engine.engine import Engine
 from workbell.engine.handler_processes.entry import Entry, entry, hook_names
 from workbell.engine.role import Role
 from workbell.errors import WorkbellError
+from workbell.handlers.current_run import current_run
 from workbell.job_files.job_folder import JobFolder
+from workbell.model.clock import seconds
 from workbell.notices.run_log import log_all
 from workbell.process.interpreter import set_for_work
+from workbell.process.verb_threads import on_own_thread
 from workbell.queues.guarded import GuardedQueue
 from workbell.runs.runtime import Runtime, nothing
 from workbell.settings import Settings
@@ -66,7 +69,8 @@ class EngineHost:
         self._folder = folder
         self._listen = listen
         self._thread: threading.Thread | None = None  # of the event loop that the engine runs on
-        self._end_run: Callable[[], object] = nothing
+        self._end_serve: Callable[[], object] = nothing
+        self._end_soon: Callable[[], object] = nothing
         self._end_log: Callable[[], object] = nothing
 
     # For executors
@@ -81,16 +85,20 @@ class EngineHost:
 
     # Run
 
-    def shut_down(self) -> bool:
-        """Stop the engine that runs here, from any thread; whether there was one."""
+    def shut_down(self, grace: float | None = None) -> bool:
+        """Stop the engine that runs here, from any thread, and wait until it has stopped; whether there was one.
+
+        Handlers may take as long as they like; with `grace`, so many seconds. A handler that calls this does not wait:
+        the stop waits for it. Neither does the thread of the event loop, which async handlers need.
+        """
+        within = None if grace is None else seconds("grace", grace)
         engine = self.running
         if engine is None:
             return False
-        grace = self._settings().grace
-        stopping = threading.Thread(target=engine.stop, args=[grace], name="workbell-stop", daemon=True)
+        stopping = threading.Thread(target=engine.stop, args=[within], name="workbell-stop", daemon=True)
         stopping.start()
-        self.stop_soon()
-        if threading.current_thread() is not self._thread:  # the loop must go on, so that async handlers can end
+        engine.loop.call_soon_threadsafe(self._end_serve)
+        if threading.current_thread() is not self._thread and current_run.get() is None:
             stopping.join()
         return True
 
@@ -98,7 +106,7 @@ class EngineHost:
         """End `serve` as at a first Ctrl-C, from any thread and without waiting for it; whether an engine runs."""
         engine = self.running
         if engine is not None:
-            engine.loop.call_soon_threadsafe(self._end_run)
+            engine.loop.call_soon_threadsafe(self._end_soon)
         return engine is not None
 
     async def serve(
@@ -116,20 +124,24 @@ class EngineHost:
         """
         loop = asyncio.get_running_loop()
         grace = self._settings().grace if grace is None else grace
-        stop, force = asyncio.Event(), asyncio.Event()
+        stop = asyncio.Event()
+        told = False  # to stop within the grace, by a signal or as by one
 
         def end(at_once: bool) -> None:
-            stop.set()
+            nonlocal told
             if at_once:
-                force.set()
+                log.warning("stopping at once; what is running is handed back")
+            told = True
+            engine.limit_stop(0 if at_once else grace)
+            stop.set()
 
         def on_signal() -> None:
             self.interrupted = True
-            if not stop.is_set():
+            if not told:
                 log.info("stopping: handlers have %g s to end; a second signal stops at once", grace)
-            end(stop.is_set())
+            end(told)
 
-        self._end_run = stop.set
+        self._end_serve, self._end_soon = stop.set, lambda: end(False)
         # Before the settings of the interpreter, which leave what is loaded out of collections; and it may be refused.
         server = None if http is None else self._listen(http)
         with set_for_work(), _signals(loop, on_signal) if started is None else contextlib.nullcontext():
@@ -146,14 +158,7 @@ class EngineHost:
             await stop.wait()
             if server is not None:
                 await server.stop()
-            stopping = asyncio.ensure_future(self._stop(engine, grace))
-            forced = asyncio.ensure_future(force.wait())
-            await asyncio.wait({stopping, forced}, return_when=asyncio.FIRST_COMPLETED)
-            forced.cancel()
-            if not stopping.done():
-                log.warning("stopping at once; what is running is handed back")
-                engine.hurry()
-            return await stopping
+            return await self._stop(engine)
 
     @contextlib.asynccontextmanager
     async def beside(self, role: Role) -> AsyncIterator[None]:
@@ -190,7 +195,7 @@ class EngineHost:
         store, settings = self._runtime.store, self._settings()
         engine = Engine(
             self._runtime,
-            FairClaims(store, fresh=min(settings.poll_pace / 2, SURVEY_VALID)),
+            FairClaims(store, fresh=min(settings.poll_pace / 2, SURVEY_VALID), poll=settings.poll_pace),
             self._queue,
             settings,
             loop,
@@ -221,9 +226,8 @@ class EngineHost:
         self._thread = thread or threading.current_thread()
         return engine
 
-    async def _stop(self, engine: Engine, grace: float) -> int:
-        loop = asyncio.get_running_loop()
-        handed_back = await loop.run_in_executor(None, engine.stop, grace)
+    async def _stop(self, engine: Engine, grace: float | None = None) -> int:
+        handed_back = await on_own_thread("stop", engine.stop, grace)
         if handed_back:
             log.info("handed back to the queue: %d", handed_back)
         self._runtime.hooks.wake = nothing

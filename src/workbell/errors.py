@@ -102,6 +102,12 @@ class RunNotFinished(WorkbellError):
     """The run has not ended, and what was asked needs an ended one."""
 
 
+class UnreadableRow(WorkbellError):
+    """What the store holds of this cannot be read."""
+
+    http_status = 409  # deterministic, and the caller can mend it: no reason to ask again
+
+
 class WaitTimeout(WorkbellError):
     """The run did not end within the time the caller was willing to wait."""
 

@@ -34,8 +34,8 @@ def init_app(app: Flask, bell: Workbell) -> None:
     """Use a Workbell in a Flask application: the store of `app.config["WORKBELL_URL"]`, and its context around runs.
 
     The URL counts as if it had been given to `Workbell(url)`; without one, the Workbell stays on its own. It is in
-    `app.extensions["workbell"]` afterwards. Of several applications, as in tests, the last one is used. A client that
-    `bell.for_tenant` gave before stays on the store that it had.
+    `app.extensions["workbell"]` afterwards. Of several applications, as in tests, the last one is used. Clients
+    that `bell.for_tenant` gave before follow.
     """
     url = app.config.get(URL)
     if url is not None and url != bell.settings.url:

@@ -31,6 +31,7 @@ FILE = "workbell.toml"
 PREFIX = "WORKBELL_"
 IN_STORE = "store://"  # the queue that is the store's own hints
 POLL, POLL_WITH_QUEUE = 1.0, 5.0  # seconds
+SWEEP = 5.0  # seconds
 YES_OR_NO = {"yes": True, "on": True, "true": True, "1": True, "no": False, "off": False, "false": False, "0": False}
 
 _warned: set[str] = set()  # variables
@@ -54,7 +55,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     concurrency: int = 10
     connections: int | None = None
     lease: float = 30.0
-    sweep: float = 5.0
+    sweep: float | None = None
     poll: float | None = None
     grace: float = 25.0
     probe: str | None = None
@@ -100,6 +101,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         if self.poll is not None:
             return self.poll
         return POLL if self.queue_url == IN_STORE else POLL_WITH_QUEUE
+
+    @property
+    def sweep_pace(self) -> float:
+        """Seconds between searches for expired leases. Each is a call to the store, so they follow a longer poll, up to
+        a lease: a run comes back after two leases at the most."""
+        return max(SWEEP, min(self.poll_pace, self.lease)) if self.sweep is None else self.sweep
 
     @property
     def keep(self) -> Retention:

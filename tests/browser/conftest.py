@@ -48,6 +48,11 @@ RULES = {
 }
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Tests may call `bell.wait`: Playwright keeps its own event loop in this thread, and nothing else waits on it."""
+    item.add_marker(pytest.mark.filterwarnings("ignore:bell.wait blocks the event loop:RuntimeWarning"))
+
+
 @pytest.fixture(scope="package")
 def chrome() -> Iterator[Chrome]:
     path = chromium()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
+import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import Site, check_accessible
@@ -118,21 +119,101 @@ def test_a_step_that_is_not_over_is_no_fall(site: Site) -> None:
     now = datetime.now(UTC)
     minute = now.replace(second=0, microsecond=0)
     words = {"tenant": "default", "queue": "default", "job": "send", "status": "succeeded"}
-    counts = {0: 1, 1: 2, 2: 60, 3: 60}  # by minutes ago
+    counts = {0: 30, 1: 40, 2: 60, 3: 60}  # by minutes ago
     site.bell.store.tallies.add(
         [Tally(minute=minute - timedelta(minutes=ago), count=count, **words) for ago, count in counts.items()]
     )
     page = site.open("/")
     chart = page.locator(".chart")
-    expect(chart).to_contain_text("123 succeeded")
+    expect(chart).to_contain_text("190 succeeded")
     page.get_by_text("As a table").click()
     last = chart.locator("tbody tr").last
     expect(last).to_contain_text("so far")
-    drawn = chart.locator(".chart-frame").get_attribute("data-drawn")
-    assert drawn is not None
-    # What is drawn ends with a step that is over: the newest one never is.
-    assert datetime.fromisoformat(drawn) < minute
-    expect(chart).to_contain_text("Not drawn yet, since")
+    expect(chart).to_contain_text("Hatched bars are not complete yet")
+    # By steps from the end; a minute may have begun since.
+    bars = {round(bar.height, 1): bar for bar in bars_of(page, "succeeded")[-5:]}
+    newest, over = bars[0.5], bars[0.9]
+    assert 0.1 < newest.filled < 0.9, "hatched: part of it is the colour of the page"
+    assert over.filled > 0.95
+
+
+class Bar(NamedTuple):
+    """A bar of a chart as it is painted: its height in parts of the plot's, and how much of it has its colour."""
+
+    height: float
+    filled: float
+
+
+def bars_of(page: Page, name: str) -> list[Bar]:
+    """What is painted in each step of the panel of a line, oldest first: by the pixels of the canvas."""
+    frame = page.locator(".chart-panel", has_text=name).locator(".chart-frame")
+    expect(frame.locator("canvas")).to_be_visible()
+    found = frame.evaluate(
+        """frame => {
+            const canvas = frame.querySelector("canvas"), over = frame.querySelector(".u-over");
+            const scale = canvas.width / canvas.clientWidth, steps = Number(frame.dataset.steps);
+            const [outer, inner] = [canvas.getBoundingClientRect(), over.getBoundingClientRect()];
+            const [left, top] = [(inner.left - outer.left) * scale, (inner.top - outer.top) * scale];
+            const [width, height] = [inner.width * scale, Math.floor(inner.height * scale)];
+            const context = canvas.getContext("2d");
+            return [...Array(steps).keys()].map(step => {
+                const from = Math.round(left + (width * (step + 0.3)) / steps);
+                const across = Math.ceil((width * 0.4) / steps);
+                const { data } = context.getImageData(from, top, across, height);
+                const rows = [...Array(height).keys()].map(y => {
+                    let coloured = 0;
+                    for (let x = 0; x < across; x++) {
+                        const [r, g, b, a] = data.slice(4 * (y * across + x), 4 * (y * across + x) + 4);
+                        if (a > 100 && Math.max(r, g, b) - Math.min(r, g, b) > 50) coloured += 1;
+                    }
+                    return coloured / across;
+                });
+                const first = rows.findIndex(one => one > 0);
+                const inside = first < 0 ? [] : rows.slice(first + 3, -2);
+                const filled = inside.reduce((sum, one) => sum + one, 0) / Math.max(1, inside.length);
+                return [first < 0 ? 0 : (height - first) / height, filled];
+            });
+        }"""
+    )
+    return [Bar(*one) for one in found]
+
+
+def test_failures_have_a_scale_of_their_own(site: Site) -> None:
+    """Beside ten thousand good runs a minute, 236 failures are no line along the bottom."""
+    now = datetime.now(UTC).replace(second=0, microsecond=0)
+    words = {"tenant": "default", "queue": "default", "job": "send"}
+    site.bell.store.tallies.add(
+        [
+            Tally(minute=now - timedelta(minutes=ago), count=count, status=status, **words)
+            for ago in range(3, 30)
+            for status, count in (("succeeded", 10_000), ("failed", 236 if ago < 10 else 100), ("retried", 50))
+        ]
+    )
+    page = site.open("/")
+    chart = page.locator(".chart")
+    expect(chart).to_contain_text("failed")
+    good, bad = bars_of(page, "succeeded"), bars_of(page, "failed")
+    assert len(good) == len(bad)
+    assert good[-6].height > 0.8
+    assert bad[-6].height > 0.8, "236 failures and 50 retries are the most"
+    assert bad[-16].height == pytest.approx(150 / 286 * bad[-6].height, abs=0.05)
+    check_accessible(page)
+
+
+def test_a_share_is_never_rounded_to_nothing(site: Site) -> None:
+    """29 failures of ten thousand are not 0 %, and one success of a thousand leaves no 100 %."""
+    now = datetime.now(UTC).replace(second=0, microsecond=0) - timedelta(minutes=5)
+    words = {"minute": now, "tenant": "default", "queue": "default"}
+    counts = {("send", "succeeded"): 10_000, ("send", "failed"): 29, ("broken", "failed"): 999}
+    counts |= {("broken", "succeeded"): 1, ("heard", "failed"): 3, ("other", "retried"): 2}
+    site.bell.store.tallies.add(
+        [Tally(job=job, status=status, count=count, **words) for (job, status), count in counts.items()]
+    )
+    page = site.open("/?minutes=15")
+    failing = section(page, "Failing jobs (last 15 min)")
+    expect(failing.locator("td:first-child")).to_have_text(["broken", "send", "heard", "other"])
+    expect(failing.locator("td[data-name=Share]")).to_have_text(["> 99 %", "< 1 %", "100 %", "0 %"])
+    expect(section(page, "Finished runs (last 15 min)")).to_be_visible()
 
 
 def test_a_delay_is_no_wait(site: Site) -> None:
@@ -180,8 +261,10 @@ def test_a_job_that_always_fails_is_seen(site: Site) -> None:
     assert heights[0] >= heights[1], heights
     failed = bell.count_runs(job="broken", status="failed").count
     assert failed == bell.count_runs(job="broken").count == 4
-    expect(broken.locator("td[data-name=Failed]")).to_have_text("100 %")
-    expect(send.locator("td[data-name=Failed]")).to_have_text("0 %")
+    expect(broken.locator("td[data-name=Failed]")).to_have_text("4 of 4, 100 %")
+    expect(send.locator("td[data-name=Failed]")).to_have_text("none of 4")
+    for name in ("Failed", "Median", "95 %"):
+        expect(page.get_by_role("columnheader", name=name)).to_contain_text("last 200 runs")
     expect(broken.locator("td[data-name=Median]")).to_have_text("1 ms")
     broken.get_by_role("link", name="broken", exact=True).click()
     durations = section(page, "Durations of the last 4 finished runs")
@@ -299,10 +382,10 @@ def test_a_chart_tells_the_numbers_that_are_pointed_at(site: Site) -> None:
     words = {"tenant": "default", "queue": "default", "job": "send", "status": "succeeded"}
     site.bell.store.tallies.add([Tally(minute=now - timedelta(minutes=ago), count=7, **words) for ago in range(59)])
     page = site.open("/")
-    plot = page.locator(".chart .u-over")
+    plot = page.locator(".chart .u-over").first
     expect(plot).to_be_visible()
     plot.hover()
-    expect(page.locator(".chart-pointed")).to_contain_text("7 succeeded, 0 retried, 0 failed")
+    expect(page.locator(".chart-pointed")).to_contain_text("7 succeeded, 0 failed, 0 retried")
 
 
 def test_a_chart_begins_with_the_first_that_ended(site: Site) -> None:
@@ -312,10 +395,10 @@ def test_a_chart_begins_with_the_first_that_ended(site: Site) -> None:
     site.bell.store.tallies.add([Tally(minute=now - timedelta(minutes=3), count=4, status="succeeded", **words)])
     page = site.open("/")
     chart = page.locator(".chart")
-    expect(chart).to_contain_text("In 1 h: 4 succeeded, 0 retried, 0 failed.")
+    expect(chart).to_contain_text("In 1 h: 4 succeeded, 0 failed, 0 retried.")
     since = (now - timedelta(minutes=3)).astimezone(ZoneInfo("Europe/Berlin"))
     expect(chart).to_contain_text(f"Nothing ended before {since:%H:%M}:00")
-    expect(chart).to_contain_text("Not drawn yet, since")
+    expect(chart).to_contain_text("Hatched bars are not complete yet")
     page.get_by_text("As a table").click()
     expect(chart.locator("tbody tr")).to_have_count(15)
     counts = chart.locator("tbody td:nth-child(2)").all_text_contents()
@@ -329,15 +412,10 @@ def test_the_first_minute_of_a_store_is_drawn(site: Site) -> None:
     page = site.open("/")
     chart = page.locator(".chart")
     meant = bell.count_runs(status="succeeded").count
-    expect(chart).to_contain_text(f"In 1 h: {meant} succeeded, 0 retried, 0 failed. Each point is 1 min.")
-    expect(chart).not_to_contain_text("Not drawn yet")
+    expect(chart).to_contain_text(f"In 1 h: {meant} succeeded, 0 failed, 0 retried. Each bar is 1 min.")
     page.get_by_text("As a table").click()
     expect(chart.locator("tbody tr").first.locator("td").first).to_have_text("0")
-    drawn = chart.locator(".chart-frame").get_attribute("data-drawn")
-    run = bell.runs()[0]
-    assert drawn is not None
-    assert run.finished_at is not None
-    assert datetime.fromisoformat(drawn) >= run.finished_at.replace(second=0, microsecond=0)
+    assert max(bar.height for bar in bars_of(page, "succeeded")[-3:]) > 0.8
 
 
 def attention_on(page: Page) -> Locator:
@@ -410,5 +488,6 @@ def test_long_waits_are_seen(site: Site) -> None:
         expect(waits.filter(has=page.locator(".bad"))).to_have_text("13 min 59 s")
         paused.add("default")
         expect(figure).not_to_have_class(re.compile("figure-bad"))
+        expect(figure.locator("b")).to_have_text("3.0 s")  # not that of the queue that somebody holds back
     finally:
         context.unroute_all(behavior="wait")

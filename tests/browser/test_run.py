@@ -17,6 +17,7 @@ from tests.browser.conftest import Site, check_accessible
 from tests.support.waiting import until
 from workbell import Context, Retry, Workbell
 from workbell.cli.jobs.run import run_job
+from workbell.model.rewind import KnownRun, Standing, compare
 from workbell.model.run import Status
 from workbell.testing import drain
 
@@ -268,6 +269,36 @@ def test_only_looking(site: Site) -> None:
     expect(page).to_have_url(f"{site.url}/runs")
 
 
+def test_a_running_attempt_has_no_error(site: Site) -> None:
+    """Attempt 1 has failed and attempt 2 runs: the error belongs to attempt 1 alone."""
+    bell, second, go_on = site.bell, threading.Event(), threading.Event()
+
+    @bell.job(retry=Retry(attempts=2, delay=0, jitter=0))
+    def charge(ctx: Context) -> None:
+        if ctx.run.attempt == 1:
+            raise ConnectionError("no route to the bank")
+        second.set()
+        go_on.wait(DEADLINE)
+
+    with working(bell):
+        run = bell.enqueue("charge")
+        assert second.wait(DEADLINE)
+        page = site.open(f"/runs/{run.id}")
+        try:
+            steps = page.locator(".timeline .step-attempt")
+            expect(steps).to_have_count(2)
+            expect(steps.nth(0)).to_contain_text("no route to the bank")
+            expect(steps.nth(1)).to_contain_text("Attempt 2")
+            expect(steps.nth(1)).not_to_contain_text("error")
+            attempts = page.locator(".attempts > li")
+            expect(attempts).to_have_count(2)
+            expect(attempts.nth(0).get_by_role("region")).to_have_count(0)
+            expect(attempts.nth(1).get_by_role("region", name="Error of attempt 1")).to_contain_text("no route")
+            check_accessible(page)
+        finally:
+            go_on.set()
+
+
 def test_the_same_error_is_shown_once(site: Site) -> None:
     """Of four attempts three fail alike: their error stands in the answer, in the timeline and as one traceback."""
     bell = site.bell
@@ -294,3 +325,23 @@ def test_the_same_error_is_shown_once(site: Site) -> None:
         expect(attempts.nth(place).get_by_role("region")).to_have_count(0)
     expect(page.get_by_role("region", name="Error of attempt 1")).to_contain_text("no route to the bank")
     check_accessible(page)
+
+
+def test_a_run_that_a_rewound_store_executed_twice(site: Site) -> None:
+    """The run page says so of a run that succeeded, and the overview names the finding; another run says nothing."""
+    bell, now = site.bell, site.bell.store.clock.now()
+    run, other = bell.enqueue("send", {"to": "a@b.c"}), bell.enqueue("send", {"to": "a@b.c"})
+    known = KnownRun(run.id, "default", 5, "box/1/2/3", Status.SUCCEEDED, 1, now, True, None)
+    bell.store.rewinds.add(compare([known], {run.id: Standing(Status.QUEUED, 0, 0, None, now)}, now, "box/1/2/3"))
+    drain(bell)
+    page = site.open(f"/runs/{run.id}")
+    expect(page.get_by_role("region", name="Was it executed before?")).to_contain_text(
+        "Executed before: worker box/1/2/3"
+    )
+    check_accessible(page)
+    with page.expect_response(f"**/runs/{other.id}/why"):
+        page.goto(f"{site.url}/runs/{other.id}")
+    expect(page.get_by_role("region", name="Input")).to_be_visible()
+    expect(page.get_by_role("region", name="Was it executed before?")).to_have_count(0)
+    page.goto(f"{site.url}/")
+    expect(page.get_by_role("link", name="Doctor, at risk")).to_contain_text("rewound")

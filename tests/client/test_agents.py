@@ -98,13 +98,26 @@ def test_what_a_pairing_fixes_cannot_be_chosen_and_a_mistake_costs_nothing(bell:
     assert bell.agents.pair(text, name="web-1", labels=["gpu"]).agent.labels == ("gpu",)
 
 
-def test_a_pairing_that_leaves_all_open(bell: Workbell) -> None:
+def test_a_pairing_that_leaves_the_name_open(bell: Workbell) -> None:
     text = bell.agents.pairing().text
     with pytest.raises(InvalidOption, match="leaves the name open"):
         bell.agents.pair(text)
-    assert bell.agents.pair(text, name="db-1", labels=["eu"]).agent.labels == ("eu",)
+    assert bell.agents.pair(text, name="db-1").agent.name == "db-1"
     with pytest.raises(AgentExists, match="takes it over"):
         bell.agents.pair(bell.agents.pairing().text, name="db-1")
+
+
+def test_a_pairing_without_labels_gives_none(bell: Workbell) -> None:
+    """Labels say which runs an agent gets: whoever makes the pairing gives them."""
+    text = bell.agents.pairing().text
+    with pytest.raises(InvalidOption, match=r"labels: this pairing gives no labels; leave them out, or have"):
+        bell.agents.pair(text, name="db-1", labels=["gpu"])
+    assert bell.agents.pair(text, name="db-1", labels=[]).agent.labels == ()
+    paired(bell, "web-1", ["gpu"])
+    moved = bell.agents.pairing("web-1").text
+    with pytest.raises(InvalidOption, match="labels: this pairing is for gpu"):
+        bell.agents.pair(moved, labels=["gpu", "root"])
+    assert bell.agents.pair(moved, labels=["gpu"]).agent.labels == ("gpu",)
 
 
 @pytest.mark.parametrize("name", ["self", "a/b", "label:gpu", "0198c2f3-5a6b-7c8d-9e0f-1a2b3c4d5e6f", "", "x" * 201])
@@ -235,7 +248,7 @@ def test_pauses_and_limits_hold_for_agents_too(bell: Workbell, agent: Agent, wor
     handed = working.poll(agent, "s1", capacity=10)
     assert len(handed) == 2
     assert working.poll(agent, "s2", capacity=10) == []
-    working.result(agent, handed[0].run.id, 1, DONE, "s1")
+    working.result(agent, handed[0].run.id, handed[0].run.token, DONE, "s1")
     assert len(working.poll(agent, "s2", capacity=10)) == 1
 
 
@@ -251,7 +264,7 @@ def test_a_run_whose_answer_was_lost_is_handed_out_again(bell: Workbell, agent: 
     first, second = (bell.enqueue("a", {}, target="web-1") for _ in range(2))
     run = take_one(working, agent)
     again = take_one(working, agent)
-    assert (again.id, again.token, again.attempt) == (run.id, run.token, run.attempt) == (first.id, 1, 1)
+    assert (again.id, again.token, again.attempt) == (run.id, run.token, run.attempt) == (first.id, run.token, 1)
     (other,) = working.poll(agent, "s1", holding=[Held(run.id, run.token)])
     assert other.run.id == second.id
     assert working.poll(agent, "s2") == [], "another session is not handed what this one has"
@@ -296,8 +309,8 @@ def test_progress_and_log_lines_are_kept_once(bell: Workbell, agent: Agent, work
     old = datetime(2020, 1, 1, tzinfo=UTC)
     lines = [AgentLogLine(message="one\x00", line=0, at=old), AgentLogLine(message="two", level="warning", line=1)]
     for _ in range(2):
-        working.progress(agent, run.id, 1, "s1", done=1, total=4, message="x", lines=lines)
-    working.progress(agent, run.id, 1, "s1", lines=[AgentLogLine(message="three")])
+        working.progress(agent, run.id, run.token, "s1", done=1, total=4, message="x", lines=lines)
+    working.progress(agent, run.id, run.token, "s1", lines=[AgentLogLine(message="three")])
     found = bell.logs(run.id)
     assert [(line.line, line.level, line.message) for line in found] == [
         (0, "INFO", "one\N{REPLACEMENT CHARACTER}"),
@@ -307,11 +320,11 @@ def test_progress_and_log_lines_are_kept_once(bell: Workbell, agent: Agent, work
     assert found[0].at == run.started_at, "an agent's clock does not date a line before its attempt"
     assert bell.get(run.id).progress == {"done": 1, "total": 4, "message": "x"}
     with pytest.raises(LeaseLost):
-        working.progress(agent, run.id, 1, "s2", done=2)
+        working.progress(agent, run.id, run.token, "s2", done=2)
     with pytest.raises(InvalidOption, match="done"):
-        working.progress(agent, run.id, 1, "s1", done=float("nan"))
-    working.result(agent, run.id, 1, DONE, "s1")
-    assert not working.progress(agent, run.id, 1, "s1", done=3), "too late, and no error"
+        working.progress(agent, run.id, run.token, "s1", done=float("nan"))
+    working.result(agent, run.id, run.token, DONE, "s1")
+    assert not working.progress(agent, run.id, run.token, "s1", done=3), "too late, and no error"
     assert bell.get(run.id).progress == {"done": 1, "total": 4, "message": "x"}
 
 
@@ -319,16 +332,16 @@ def test_a_result_is_taken_once_and_the_same_again_is_no_error(bell: Workbell, a
     bell.enqueue("a", {}, target="web-1")
     run = take_one(working, agent)
     with pytest.raises(LeaseLost):
-        working.result(agent, run.id, 1, DONE, "s2")
-    for token in (0, 2, -1):
+        working.result(agent, run.id, run.token, DONE, "s2")
+    for token in (0, -1, run.token - 1, run.token + 1):
         with pytest.raises(LeaseLost):
             working.result(agent, run.id, token, DONE, "s1")
-    assert working.result(agent, run.id, 1, DONE, "s1")
-    assert not working.result(agent, run.id, 1, DONE, "s1")
+    assert working.result(agent, run.id, run.token, DONE, "s1")
+    assert not working.result(agent, run.id, run.token, DONE, "s1")
     ended = bell.get(run.id)
     assert (ended.status, ended.result) == (Status.SUCCEEDED, {"ok": True})
     with pytest.raises(LeaseLost):
-        working.result(agent, run.id, 1, DONE, "s2")
+        working.result(agent, run.id, run.token, DONE, "s2")
 
 
 def test_a_result_after_the_lease_was_lost_is_refused(bell: Workbell, agent: Agent, working: Working) -> None:
@@ -336,14 +349,15 @@ def test_a_result_after_the_lease_was_lost_is_refused(bell: Workbell, agent: Age
     run = take_one(working, agent)
     lapse(bell)
     with pytest.raises(LeaseLost):
-        working.result(agent, run.id, 1, DONE, "s1")
+        working.result(agent, run.id, run.token, DONE, "s1")
     again = take_one(working, agent, "s2")
-    assert (again.id, again.token) == (run.id, 2)
+    assert again.id == run.id
+    assert again.token != run.token
     with pytest.raises(LeaseLost):
-        working.result(agent, run.id, 1, DONE, "s1")
-    assert working.result(agent, run.id, 2, DONE, "s2")
+        working.result(agent, run.id, run.token, DONE, "s1")
+    assert working.result(agent, run.id, again.token, DONE, "s2")
     with pytest.raises(LeaseLost):
-        working.result(agent, run.id, 1, DONE, "s1")
+        working.result(agent, run.id, run.token, DONE, "s1")
     assert [one.status for one in bell.attempts(run.id)] == [AttemptStatus.LOST, AttemptStatus.SUCCEEDED]
 
 
@@ -356,22 +370,23 @@ def test_a_result_after_the_lease_was_lost_and_the_run_canceled_is_refused(
     lapse(bell)
     assert bell.get(run.id).status is Status.CANCELED
     with pytest.raises(LeaseLost):
-        working.result(agent, run.id, 1, DONE, "s1")
+        working.result(agent, run.id, run.token, DONE, "s1")
 
 
 def test_a_failure_is_tried_again_by_the_policy_and_its_duplicate_spends_nothing(
     bell: Workbell, agent: Agent, working: Working
 ) -> None:
-    run = bell.enqueue("a", {}, target="web-1", retry=Retry(attempts=2, delay=0))
+    bell.enqueue("a", {}, target="web-1", retry=Retry(attempts=2, delay=0))
     failed = AttemptReport(status=Ending.FAILED, error="no space\x00", result={"free": 0}, retry_after=1)
-    take_one(working, agent)
-    assert working.result(agent, run.id, 1, failed, "s1")
-    assert not working.result(agent, run.id, 1, failed, "s1")
+    run = take_one(working, agent)
+    assert working.result(agent, run.id, run.token, failed, "s1")
+    assert not working.result(agent, run.id, run.token, failed, "s1")
     become_due(bell)
-    assert take_one(working, agent).token == 2
-    assert not working.result(agent, run.id, 1, failed, "s1"), "the first attempt's report once more"
+    again = take_one(working, agent)
+    assert again.token != run.token
+    assert not working.result(agent, run.id, run.token, failed, "s1"), "the first attempt's report once more"
     assert bell.get(run.id).failures == 1
-    assert working.result(agent, run.id, 2, failed, "s1")
+    assert working.result(agent, run.id, again.token, failed, "s1")
     ended = bell.get(run.id)
     assert (ended.status, ended.failures, ended.reason) == (Status.FAILED, 2, "error")
     assert [one.result for one in bell.attempts(run.id)] == [{"free": 0}, {"free": 0}]
@@ -396,8 +411,8 @@ def test_how_a_run_can_end(
 ) -> None:
     bell.enqueue("a", {}, target="web-1")
     run = take_one(working, agent)
-    assert working.result(agent, run.id, 1, report, "s1")
-    assert not working.result(agent, run.id, 1, report, "s1")
+    assert working.result(agent, run.id, run.token, report, "s1")
+    assert not working.result(agent, run.id, run.token, report, "s1")
     ended = bell.get(run.id)
     assert (ended.status, ended.reason, ended.failures) == (status, reason, 1 if status is Status.FAILED else 0)
 
@@ -419,7 +434,7 @@ def test_its_end_is_told_to_who_subscribes(bell: Workbell, agent: Agent, working
     bell.triggers.add("all", pattern="job.*", processor="hear")
     bell.enqueue("a", {}, target="web-1")
     run = take_one(working, agent)
-    working.result(agent, run.id, 1, DONE, "s1")
+    working.result(agent, run.id, run.token, DONE, "s1")
     assert [event.type for event in bell.events.list()] == ["job.completed", "job.started"]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
+import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,7 +30,7 @@ PAIRS = [
     *((Runs, verb, f"a{verb}") for verb in "page count get attempts why cancel retry bulk logs tallies".split()),
     *((part, "__call__", "acall") for part in (Runs, Workers, Pauses, Executions)),
     (Runs, "wait", "await_"),
-    *((Workers, verb, f"a{verb}") for verb in ("drain", "resume")),
+    *((Workers, verb, f"a{verb}") for verb in ("drain", "resume", "rewinds")),
     *((Pauses, verb, f"a{verb}") for verb in ("pause", "resume")),
     (Emitter, "emit", "aemit"),
     *((Executions, verb, f"a{verb}") for verb in ("get", "invocations")),
@@ -101,6 +103,23 @@ async def test_duplicates_and_errors_are_the_same(bell: Workbell, send: Any) -> 
         await bell.aget("x")
     with pytest.raises(WaitTimeout):
         await bell.await_(first.id, 0.01)
+
+
+@pytest.mark.anyio
+@pytest.mark.filterwarnings("default")
+async def test_a_wait_that_blocks_the_event_loop_says_so(bell: Workbell, send: Any) -> None:
+    """A warning and no error: a notebook has an event loop, and calls plain functions all the same."""
+    run = await send.aenqueue("x")
+    words = r"bell\.wait blocks the event loop .* `await bell\.await_\(…\)`"
+    with pytest.warns(RuntimeWarning, match=words) as told, pytest.raises(WaitTimeout):
+        bell.wait(run.id, 0.01)
+    assert [Path(warning.filename).name for warning in told] == ["test_async.py"], "where it was called"
+    with pytest.warns(RuntimeWarning, match=r"bell\.watch blocks the event loop"):
+        next(bell.watch(run.id))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(WaitTimeout):
+            await asyncio.to_thread(bell.wait, run.id, 0.01)
 
 
 @pytest.mark.anyio

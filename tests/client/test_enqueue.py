@@ -39,10 +39,14 @@ def test_by_name_is_the_same(bell: Workbell, send: Any) -> None:
 
 
 def test_an_unknown_job_names_the_remedy(bell: Workbell) -> None:
-    with pytest.raises(UnknownJob, match=r"There is no job 'sned', here or in the store; declare it with @bell\.job\."):
+    remedy = r"Declare it with @bell\.job; if .* another language, with bell\.jobs\.put\('sned', handler='sned'\)\."
+    with pytest.raises(UnknownJob, match=rf"no job 'sned', here or in the store; none is known\. {remedy}"):
         bell.enqueue("sned")
     bell.job(name="report")(lambda: None)
-    with pytest.raises(UnknownJob, match=r"There is no job 'sned', here or in the store; known here: report\."):
+    with pytest.raises(UnknownJob, match=rf"no job 'sned', here or in the store; known are report\. {remedy}"):
+        bell.enqueue("sned")
+    bell.jobs.put("send", handler="send")
+    with pytest.raises(UnknownJob, match=rf"did you mean 'send'\? known are report, send\. {remedy}"):
         bell.enqueue("sned")
     with pytest.raises(JobsError, match="job: expected a text, got int"):
         bell.enqueue(5)  # type: ignore[arg-type]

@@ -32,13 +32,13 @@ from workbell.model.alert import shown_url
 from workbell.model.ids import is_id
 from workbell.model.job import Job
 from workbell.model.payload import LIMIT
+from workbell.model.worker import LOST_AFTER
 from workbell.settings import Settings
 from workbell.stores.port import Store
 from workbell.testing import drain
 
 EU: dict[str, Any] = {"handler": "email", "payload": {"region": "eu", "cc": {"name": "ada", "copies": 2}}}
 REFUSED: list[tuple[dict[str, Any], type[WorkbellError], str]] = [
-    ({"handler": "email-eu"}, InvalidOption, "is a definition itself"),
     ({"handler": "chained"}, InvalidOption, "chained is a definition itself; name the job that has the code, email"),
     ({"handler": "webhook-delivery"}, InvalidOption, "a job of Workbell itself"),
     ({"handler": ""}, InvalidOption, "handler ''"),
@@ -134,6 +134,72 @@ def test_put_again_replaces_all_of_it_and_the_same_changes_nothing(bell: Workbel
     assert (second.payload, second.queue, second.timeout, second.alert_url) == ({"region": "at"}, "default", None, None)
 
 
+@pytest.mark.anyio
+async def test_update_changes_what_is_named_and_leaves_the_rest(bell: Workbell) -> None:
+    url = "https://93.184.216.34/a/b"
+    whole = EU | {"queue": "eu", "retry": 4, "rate": "7/m", "rate_key": "to", "tag": "t", "alert_url": url}
+    made = bell.jobs.put("email-eu", **whole, description="Mails to Europe")
+    second = bell.jobs.update("email-eu", timeout=9)
+    assert second == msgspec.structs.replace(made, timeout=9.0, version=2, updated_at=second.updated_at)
+    assert bell.jobs.update("email-eu", timeout=9) == second
+    assert await bell.jobs.aupdate("email-eu") == second
+    third = bell.jobs.update("email-eu", payload={"region": "at"}, retry=None, rate=None, rate_key=None, tag=None)
+    assert (third.payload, third.retry, third.rate, third.rate_key, third.options.tag) == (
+        {"region": "at"},
+        None,
+        None,
+        None,
+        None,
+    )
+    assert (third.queue, third.timeout, third.alert_url, third.version) == ("eu", 9.0, made.alert_url, 3)
+    last = bell.jobs.update("email-eu", payload=None, queue=None, description=None, alert_url=None, enabled=False)
+    assert (last.payload_template, last.queue, last.description, last.alert_url) == (None, "default", "", None)
+    assert not last.enabled
+    assert not bell.jobs.update("email-eu", enabled=None).enabled, "as it is, like in `put`"
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "says"),
+    [
+        *REFUSED,
+        ({"handler": None}, InvalidOption, "handler: expected a text"),
+        ({"rate_key": "to"}, InvalidOption, "rate"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_cannot_be_used_changes_nothing(
+    bell: Workbell, settings: dict[str, Any], error: type[WorkbellError], says: str
+) -> None:
+    bell.jobs.put("chained", handler="email")
+    made = bell.jobs.put("email-eu", **EU)
+    with pytest.raises(error, match=says):
+        bell.jobs.update("email-eu", **settings)
+    assert bell.store.jobs.find("default", "email-eu") == made
+
+
+def test_only_definitions_can_be_changed(bell: Workbell) -> None:
+    with pytest.raises(InvalidOption, match="job email: code declares it, so it is changed there"):
+        bell.jobs.update("email", timeout=9)
+    with pytest.raises(NotFound, match="There is no job 'email-eu' of tenant default; there are email"):
+        bell.jobs.update("email-eu", timeout=9)
+
+
+def test_a_change_of_something_else_asks_nothing_of_the_code(bell: Workbell) -> None:
+    """A definition whose handler has lost an argument can still be given another timeout, and be switched off."""
+    bell.jobs.put("email-eu", **EU, concurrency=2, concurrency_key="to")
+    later = other_process(bell)
+
+    @later.job
+    def email(subject: str) -> None: ...
+
+    assert later.jobs.update("email-eu", timeout=9).payload == EU["payload"]
+    assert not later.jobs.disable("email-eu").enabled
+    with pytest.raises(InvalidOption, match="concurrency_key: the job has no argument 'to'"):
+        later.jobs.update("email-eu", payload={})
+    with pytest.raises(InvalidPayload, match="no argument 'cc'"):
+        later.jobs.update("email-eu", handler="email", concurrency_key=None)
+
+
 def test_enabled_stays_unless_it_is_said(bell: Workbell) -> None:
     """A script that puts definitions at every deploy does not undo what an operator switched off."""
     bell.jobs.put("email-eu", **EU)
@@ -164,7 +230,7 @@ def test_guards(bell: Workbell) -> None:
         with pytest.raises(PreconditionFailed, match="somebody else has changed it"):
             bell.jobs.put("email-eu", handler="email", expected=stale)
     changed = bell.jobs.put("email-eu", handler="email", expected=1)
-    for verb in (bell.jobs.delete, bell.jobs.enable, bell.jobs.disable):
+    for verb in (bell.jobs.delete, bell.jobs.enable, bell.jobs.disable, bell.jobs.update):
         with pytest.raises(PreconditionFailed):
             verb("email-eu", expected=made.version)
     bell.jobs.delete("email-eu", expected=changed.version)
@@ -411,6 +477,66 @@ class TestNames:
         assert bell.jobs.get("email-eu").payload == EU["payload"]
 
 
+class TestCodeElsewhere:
+    """D10: jobs that a program in another language executes."""
+
+    def test_a_job_that_is_its_own_handler(self, bell: Workbell) -> None:
+        made = bell.jobs.put("greet", handler="greet", payload={"greeting": "Hello"}, queue="js", retry=2)
+        assert (made.handler, made.is_elsewhere, bell.jobs.get("greet")) == ("greet", True, made)
+        assert bell.jobs.put("greet", handler="greet", payload={"greeting": "Hello"}, queue="js", retry=2) == made
+        assert bell.jobs.put("greet", handler="greet", queue="js").version == 2
+        web = other_process(bell)
+        run = web.enqueue("greet", {"name": "Ada"})
+        assert (run.job, run.queue, run.input) == ("greet", "js", {"name": "Ada"})
+        assert drain(bell) == []
+        now = bell.store.clock.now()
+        why = bell.why(run.id)
+        assert "Job 'greet' is its own handler, so its code is in another language, and no worker" in why
+        assert "It waits, and nothing is spent meanwhile" in why
+        bell.store.workers.put(worker_of("email", now=now))
+        assert bell.why(run.id) == why
+        bell.store.workers.put(worker_of("greet", now=now, id="theirs"))
+        assert "first in its lane" in bell.why(run.id)
+        web.schedules.put("hourly", job="greet", every=3600, payload={"name": "Bob"})
+        assert web.schedules.run("hourly").input == {"name": "Bob"}
+        bell.jobs.disable("greet")
+        with pytest.raises(JobDisabled):
+            bell.enqueue("greet", {"name": "Ada"})
+        with pytest.raises(InvalidOption, match="greet is a definition itself; its code is elsewhere"):
+            bell.jobs.put("greet-eu", handler="greet")
+        web.runtime.close()
+
+    def test_code_of_that_name_takes_it_over(self, bell: Workbell) -> None:
+        bell.jobs.put("greet", handler="greet")
+        run = bell.enqueue("greet", {"name": "Ada"})
+        bell.job(name="greet")(lambda name: f"Hello, {name}")
+        bell.runtime.declare_jobs()
+        assert [one.result for one in drain(bell)] == ["Hello, Ada"]
+        assert (bell.get(run.id).result, bell.jobs.get("greet").is_elsewhere) == ("Hello, Ada", False)
+
+    def test_what_a_living_worker_has_can_be_enqueued(self, bell: Workbell) -> None:
+        """A consumer that is in the list of workers, and stores no jobs."""
+        now = bell.store.clock.now()
+        bell.store.workers.put(worker_of("greet", now=now, id="theirs", seen_at=now - LOST_AFTER * 2))
+        with pytest.raises(UnknownJob):
+            bell.enqueue("greet", {"name": "Ada"})
+        bell.store.workers.put(worker_of("greet", now=now, id="theirs"))
+        run = bell.enqueue("greet", {"name": "Ada"})
+        assert (run.job, run.queue, run.input) == ("greet", "default", {"name": "Ada"})
+        assert "first in its lane" in bell.why(run.id)
+        with pytest.raises(UnknownJob, match="no job 'gret'"):
+            bell.enqueue("gret", {"name": "Ada"})
+
+    def test_what_a_worker_of_another_tenant_declares_keeps_its_terms(self, bell: Workbell) -> None:
+        program, now = other_process(bell), bell.store.clock.now()
+        program.job(name="resize", queue="images", concurrency=1, concurrency_key="user")(lambda user: None)
+        program.runtime.declare_jobs()
+        bell.store.workers.put(worker_of("resize", now=now))
+        run = bell.for_tenant("acme").enqueue("resize", {"user": "ada"})
+        assert (run.tenant, run.queue, run.lane.key) == ("acme", "images", "ada")
+        program.runtime.close()
+
+
 class TestDisabledAndDeleted:
     def test_an_enqueue_is_refused_and_what_waits_waits(self, bell: Workbell) -> None:
         bell.jobs.put("email-eu", **EU)
@@ -428,6 +554,8 @@ class TestDisabledAndDeleted:
         run = bell.enqueue("email-eu", {"to": "a"})
         bell.jobs.delete("email-eu")
         assert drain(bell) == []
+        assert "No worker is running; start one: `workbell start`." in bell.why(run.id)
+        bell.store.workers.put(worker_of("email", now=bell.store.clock.now()))
         assert "There is no job 'email-eu' in the store: its definition was deleted" in bell.why(run.id)
         assert "nothing is spent" in bell.why(run.id)
         assert bell.get(run.id).attempt == 0

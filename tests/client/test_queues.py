@@ -45,18 +45,34 @@ async def test_queues_by_name(bell: Workbell, send: Any, clock: ManualClock) -> 
     bell.enqueue("send", {"to": "x"}, queue="apart")
     bell.for_tenant("other").enqueue("send", {"to": "x"}, queue="theirs")
     since = clock.now()
-    bell.pause(queue="mail", job="send")
+    bell.pause(queue="mail", job="other")
     bell.pause(queue="shut")
-    bell.pause(job="send")
     clock.advance(seconds=3)
     busy = {"scheduled": 1, "queued": 2, "running": 1, "oldest_wait_seconds": 10.0}
     expected = [
         QueueState(**NOTHING | {"name": "apart", "queued": 1, "oldest_wait_seconds": 3.0}),
-        QueueState(**NOTHING | busy | {"name": "mail", "paused_jobs": (PausedJob(job="send", paused_since=since),)}),
+        QueueState(**NOTHING | busy | {"name": "mail", "paused_jobs": (PausedJob(job="other", paused_since=since),)}),
         QueueState(**NOTHING | {"name": "shut", "paused": True, "paused_since": since}),
     ]
     assert [one for one in bell.queues.list() if one.name != "default"] == expected
     assert await bell.queues.alist() == bell.queues.list()
+
+
+@pytest.mark.parametrize("paused", [{"queue": "mail"}, {"queue": "mail", "job": "send"}, {"job": "send"}])
+def test_runs_that_are_paused_are_not_late(
+    bell: Workbell, send: Any, clock: ManualClock, paused: dict[str, str]
+) -> None:
+    """Somebody holds them back on purpose: the oldest wait is that of runs that may start."""
+    send.enqueue("a")
+    clock.advance(seconds=600)
+    bell.job(name="note")(lambda: None)
+    bell.enqueue("note", queue="mail")
+    clock.advance(seconds=20)
+    bell.pause(**paused)
+    (mail,) = [one for one in bell.queues.list() if one.name == "mail"]
+    assert (mail.queued, mail.oldest_wait_seconds) == (2, 0.0 if mail.paused else 20.0)
+    bell.resume(**paused)
+    assert [one.oldest_wait_seconds for one in bell.queues.list() if one.name == "mail"] == [620.0]
 
 
 def test_a_queue_is_listed_for_a_declared_job(bell: Workbell, send: Any) -> None:

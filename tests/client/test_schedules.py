@@ -200,7 +200,7 @@ class TestPut:
 
 # What is asked for, the error, and words that its message must have: which schedule, which setting, what is wrong.
 BAD: list[tuple[dict[str, Any], type[WorkbellError], str]] = [
-    ({"job": "nobody"}, UnknownJob, r"nobody.*known here: send, tidy"),
+    ({"job": "nobody"}, UnknownJob, r"nobody.*known are send, tidy"),
     ({"job": ""}, JobsError, "job"),
     ({}, JobsError, r"schedule bad: nothing says when; give exactly one of cron=, every= and at="),
     ({"cron": "* * * * *", "every": 5}, JobsError, r"schedule bad: cron and every both say when; give exactly one"),
@@ -251,6 +251,7 @@ BAD: list[tuple[dict[str, Any], type[WorkbellError], str]] = [
     ({"timeout": -5}, InvalidOption, "timeout"),
     ({"enabled": "yes"}, InvalidOption, "enabled: 'yes' is neither True nor False"),
     ({"color": "red"}, InvalidOption, r"schedule bad: unknown setting 'color'; the settings are .*catch_up"),
+    ({"job": "send", "payload": None, "input": {"to": "x"}}, InvalidOption, "schedule bad: unknown setting 'input'"),
     ({"retry": "3"}, InvalidOption, "retry: expected a Retry, a number of attempts or a dict, got str"),
     ({"retry": {"max_retries": -1}}, InvalidOption, "retry: max_retries -1 is less than 0"),
     ({"retry": {"max_retries": "two"}}, InvalidOption, "retry: .*its words are max_retries, backoff_ms and"),
@@ -377,6 +378,40 @@ class TestLook:
         with pytest.raises(InvalidOption, match="limit"):
             bell.schedules.ticks("a", limit=0)
 
+    @pytest.mark.parametrize(
+        ("outside", "outcome", "first"), [("skip", "skipped", ONE), ("defer", "coalesced", ONE + HOUR)]
+    )
+    def test_a_stretch_outside_the_window_is_one_row(
+        self, bell: Workbell, clock: ManualClock, outside: str, outcome: str, first: datetime
+    ) -> None:
+        """It is in the ledger while the window is closed; the scheduler writes the row when it next wakes up."""
+        bell.schedules.put("a", job="tidy", window=("06:00", "08:00"), outside=outside, **HOURLY)
+        assert bell.schedules.ticks("a") == []
+        look(bell, ONE)
+        before = fates(bell, "a")
+        clock.advance((ONE + 2.5 * HOUR - clock.now()).total_seconds())
+        newest, *stored = bell.schedules.ticks("a")
+        assert (newest.outcome, newest.due, newest.until) == (outcome, first, ONE + 2 * HOUR)
+        assert newest.count == 3 - len(before)
+        assert newest.reason
+        assert (len(stored), fates(bell, "a")) == (len(before), before), "asking writes nothing"
+        assert bell.schedules.ticks("a", limit=1) == [newest]
+        assert bell.schedules.ticks("a", before=first) == stored
+
+        look(bell, ONE + 6 * HOUR)  # at seven, when the window is open
+        clock.advance(hours=4)
+        told = [(tick.outcome.value, tick.due) for tick in bell.schedules.ticks("a")]
+        assert told == [(tick.outcome.value, tick.due) for tick in reversed(ledger(bell, "a"))]
+        assert told.count((outcome, first)) == 1
+
+    def test_a_stretch_outside_the_window_ends_with_a_pause(self, bell: Workbell, clock: ManualClock) -> None:
+        bell.schedules.put("a", job="tidy", window=("06:00", "08:00"), outside="skip", **HOURLY)
+        clock.advance(hours=2)
+        bell.schedules.pause("a")
+        stored = bell.schedules.ticks("a")
+        clock.advance(hours=2)
+        assert bell.schedules.ticks("a") == stored
+
     def test_runs_by_the_name_of_their_schedule(self, bell: Workbell) -> None:
         known = bell.schedules.put("a", job="tidy", **HOURLY)
         bell.enqueue("tidy")
@@ -461,6 +496,13 @@ class TestTenants:
 
 
 class TestDecorator:
+    def test_an_argument_that_no_tick_brings_is_refused_with_the_remedy(self, bell: Workbell) -> None:
+        def report(day: str) -> None: ...
+
+        words = r"job report: the argument 'day' is missing; .*; payload={…} of the schedule does\."
+        with pytest.raises(InvalidPayload, match=words):
+            bell.job(cron="0 3 * * *")(report)
+
     def test_bad_settings_are_refused_where_they_are_declared(self, bell: Workbell) -> None:
         for ticks, kind in (
             ({"cron": "x"}, JobsError),

@@ -57,6 +57,7 @@ def test_all_that_are_known(bell: Workbell) -> None:
         "weight": 1,
         "concurrency": None,
         "rate": None,
+        "unreadable": None,
     }
     assert TenantShown.of(bell.tenants.get("settings")).updated_at is not None
 

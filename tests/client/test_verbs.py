@@ -102,6 +102,26 @@ def test_attempts_are_one_list(bell: Workbell, send: Any) -> None:
     assert all(each.started_at and each.finished_at for each in attempts)
 
 
+@pytest.mark.parametrize("ended_by", ["failure", "loss"])
+def test_only_an_attempt_that_has_ended_has_an_error(bell: Workbell, send: Any, ended_by: str) -> None:
+    """The run keeps the error of the attempt before; the attempt that is running has none."""
+    run = send.enqueue("x")
+    first, now = take(bell)[0], bell.store.clock.now()
+    if ended_by == "failure":
+        change = state.retry(first, now, error="E: 1", reason="error", wait=timedelta(0), started_at=now)
+    else:
+        change = state.lose(first, now, keep=timedelta(days=1))
+    assert bell.store.runs.apply([change])
+    bell.store.runs.dispatch(bell.store.clock.now(), 10)
+    second = take(bell)[0]
+    assert bell.get(run.id).error == change.error
+    assert [(each.number, each.error) for each in bell.attempts(run.id)] == [(1, change.error), (2, None)]
+
+    end = state.cancel(second, bell.store.clock.now(), reason="enough", keep=timedelta(days=1))
+    assert bell.store.runs.apply([end])
+    assert [(each.status, each.error) for each in bell.attempts(run.id)][1:] == [(AttemptStatus.CANCELED, None)]
+
+
 def test_cancel_ends_what_has_not_started(bell: Workbell, send: Any) -> None:
     for run in (send.enqueue("x"), send.options(delay=60).enqueue("x")):
         ended = bell.cancel(run.id, "not needed")
@@ -175,10 +195,13 @@ def test_why_knows_that_no_worker_knows_the_job(bell: Workbell) -> None:
 
     run = stranger.enqueue()
     now = bell.store.clock.now()
+    assert "No worker is running; start one: `workbell start`." in bell.why(run.id), "before any has started"
     lost = worker_of("stranger", now=now, id="lost", seen_at=now - LOST_AFTER - timedelta(seconds=1))
     bell.store.workers.put(lost)
     assert "No worker is running; start one: `workbell start`." in bell.why(run.id)
     bell.store.workers.put(worker_of("send", now=now))
+    assert "There is no job 'stranger' in the store" in bell.why(run.id), "nobody has declared it"
+    bell.store.jobs.put(other.registry.declared_jobs(bell.store.clock, bell.tenant))
     assert "1 worker is running, and it does not know job 'stranger' (queue 'default')" in bell.why(run.id)
     bell.store.workers.put(worker_of("stranger", now=now, id="b", stopping=True))
     assert "2 workers are running, and the only one that could take job 'stranger'" in bell.why(run.id)
@@ -244,3 +267,11 @@ def test_a_tenant_needs_a_name(bell: Workbell) -> None:
     for bad in ("", " x", "a\x00", None):
         with pytest.raises(JobsError, match="tenant"):
             bell.for_tenant(bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.anyio
+async def test_the_end_of_a_tenants_client_leaves_the_threads_to_the_workbell(bell: Workbell, send: Any) -> None:
+    other = bell.for_tenant("other")
+    other.close()
+    assert (await bell.aenqueue("send", {"to": "x"})).status is Status.QUEUED
+    assert [run.job for run in await other.aruns()] == []

@@ -176,7 +176,9 @@ def test_commands_on_it(command: str, url: str, store: SqlStore, tmp_path: Path)
     answer = call(tmp_path, *command.split(), "--url", url, PYTHONPATH=str(SOURCE), WORKBELL_D1_TOKEN=TOKEN)
     assert (answer.code, answer.error) == (0, ""), answer
     if command == "doctor":
-        assert f"a bridge of Workbell {__version__} that answers in" in " ".join(answer.out.split())
+        said = " ".join(answer.out.split())
+        assert f"a bridge of Workbell {__version__} that answers in" in said
+        assert "nothing wakes workers, as the store's hints do not reach them; they poll every 1 s" in said
 
 
 def test_a_command_without_a_token(url: str, tmp_path: Path) -> None:

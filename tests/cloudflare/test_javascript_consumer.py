@@ -9,8 +9,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import anyio
+import msgspec
 import pytest
 
 from tests.cloudflare.miniflare import DEADLINE, HERE, ROOT, TOKEN, Miniflare
@@ -19,7 +21,9 @@ from tests.support.waiting import until
 from workbell import Retry, Status, Workbell
 from workbell.model.ids import new_id
 from workbell.model.job import Job
-from workbell.model.run import AttemptStatus
+from workbell.model.outcome import OutsideWindow
+from workbell.model.run import AttemptStatus, Lane, NewRun, Options, Outside, Run, RunWindow
+from workbell.scheduling.rule import judge_start
 from workbell.settings import Settings
 
 CONSUMER = ROOT / "examples" / "javascript_consumer" / "consumer.mjs"
@@ -115,6 +119,24 @@ def test_runs_are_worked_off(bell: Workbell, address: str) -> None:
         assert consumer.process.wait(DEADLINE) == 0
 
 
+def test_jobs_that_no_python_program_has(url: str, address: str) -> None:
+    """D10: the store knows them as definitions that are their own handlers, with their retries."""
+    with Workbell(url) as bell:
+        bell.jobs.put("greet", handler="greet", payload={"name": "all"})
+        bell.jobs.put("gives_up", handler="gives_up", retry=Retry(attempts=2, delay=0))
+        bell.jobs.put("fails", handler="fails")
+        done, failed, left = (bell.enqueue(name) for name in ("greet", "gives_up", "fails"))
+        bell.jobs.disable("fails")
+        assert "Job 'greet' is its own handler, so its code is in another language" in bell.why(done.id)
+        with consuming(address):
+            assert bell.wait(done.id, timeout=DEADLINE).result == "Hello, all"
+            run = bell.wait(failed.id, timeout=DEADLINE)
+            assert (run.status, run.attempt, run.error) == (Status.FAILED, 2, "RangeError: never")
+            assert bell.get(left.id).status is Status.QUEUED
+            bell.jobs.enable("fails")
+            assert bell.wait(left.id, timeout=DEADLINE).result == 2
+
+
 def test_failures_are_tried_again_by_the_policy(bell: Workbell, address: str) -> None:
     again = bell.enqueue("fails", retry=Retry(attempts=3, delay=0.1))
     last = bell.enqueue("gives_up", retry=Retry(attempts=9, delay=0, give_up_on=("RangeError",)))
@@ -125,6 +147,35 @@ def test_failures_are_tried_again_by_the_policy(bell: Workbell, address: str) ->
         assert (first.number, first.status, first.error) == (1, AttemptStatus.FAILED, "TypeError: not yet")
         run = bell.wait(last.id, timeout=DEADLINE)
         assert (run.status, run.error, run.reason) == (Status.FAILED, "RangeError: never", "error")
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Paris", "Australia/Lord_Howe"])
+def test_windows_are_kept(bell: Workbell, address: str, zone: str) -> None:
+    """A run of a tick, late by hours; and its like with `skip`, in an open window, and repeated by somebody."""
+    now = datetime.now(UTC)
+    local = now.astimezone(ZoneInfo(zone)).replace(second=0, microsecond=0)
+    later = RunWindow(f"{local + timedelta(hours=5):%H:%M}", f"{local + timedelta(hours=6):%H:%M}", zone)
+    here = RunWindow(f"{local - timedelta(hours=1):%H:%M}", f"{local + timedelta(hours=1):%H:%M}", zone)
+    late, ends = of_a_tick(later, now), of_a_tick(msgspec.structs.replace(later, outside=Outside.SKIP), now)
+    inside, repeated = of_a_tick(here, now), of_a_tick(None, now)
+    bell.store.runs.add([late, ends, inside, repeated])
+    opening = judge_start(late.run, now)
+    with consuming(address) as consumer:
+        consumer.hears(f"{late.run.id} put off")
+        waiting = bell.get(late.run.id)
+        assert OutsideWindow(waiting.scheduled_for) == opening
+        assert (waiting.status, waiting.attempt, waiting.reason) == (Status.SCHEDULED, 0, "outside the window")
+        assert (bell.attempts(waiting.id), waiting.worker) == ([], None)
+        ended = bell.wait(ends.run.id, timeout=DEADLINE)
+        assert (ended.status, ended.reason, ended.started_at) == (Status.CANCELED, "window", None)
+        for run in (inside.run, repeated.run):
+            assert bell.wait(run.id, timeout=DEADLINE).status is Status.SUCCEEDED
+
+
+def of_a_tick(window: RunWindow | None, now: datetime) -> NewRun:
+    text = msgspec.json.encode(Options(window=window)).decode()
+    run = Run(new_id(), Lane("default", "default", "greet"), Status.QUEUED, 0, now, now, now, input_text='{"name":"x"}')
+    return NewRun(msgspec.structs.replace(run, options_text=text, schedule=new_id()))
 
 
 def test_a_long_run_is_renewed_past_its_lease(bell: Workbell, address: str) -> None:

@@ -16,7 +16,7 @@ import pytest
 from tests.cloudflare.miniflare import DEADLINE, HERE, ROOT, Node
 from tests.support.command_line import call
 from tests.support.imported import DUE
-from tests.support.kumofire import content, run_id, schema, write
+from tests.support.kumofire import content, run, run_id, schema, write
 from tests.support.served import Served, served
 from tests.support.waiting import until
 from tests.support.warm import SOURCE
@@ -165,11 +165,14 @@ def test_what_is_paused_waits(scene: Scene) -> None:
 
 def test_what_was_imported_is_worked_off(scene: Scene, tmp_path: Path) -> None:
     """Runs of Kumofire with their ids, by its own messages that were in flight, and by the cron trigger."""
-    database = write(tmp_path / "kumofire.db", [*schema(), *content(datetime.now(UTC))])
+    ulid = "01JQ4Z9V3K8M2N5P7R9T1W3X5Y"
+    rows = [*content(datetime.now(UTC)), run(30, "queued", id=ulid)]
+    database = write(tmp_path / "kumofire.db", [*schema(), *rows])
     arguments = ("import", "kumofire", "--from", str(database), "--to", scene.bell.settings.url, "--target", LABEL)
     answer = call(tmp_path, *arguments, PYTHONPATH=str(SOURCE))
     assert answer.code == 0, answer
-    scene.send({"version": 1, "kumofireJobRunId": run_id(3)}, {"version": 1, "kumofireJobRunId": run_id(5)})
+    scene.send(*({"version": 1, "kumofireJobRunId": one} for one in (run_id(3), run_id(5), ulid)))
+    assert scene.bell.wait(ulid, timeout=DEADLINE).result == {"sent": "n30"}
     assert scene.bell.wait(run_id(3), timeout=DEADLINE).result == {"sent": "n3"}
     until(lambda: scene.bell.get(run_id(2)).status is Status.QUEUED, "the retry is due")
     scene.post("/cron")

@@ -8,12 +8,16 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from workbell import Workbell
 from workbell.claims.claiming import Claimant, FairClaims
+from workbell.claims.fairness import SAMPLED_TENANTS, TenantSample
+from workbell.engine.consume import serves
 from workbell.model import state
+from workbell.model.ids import MOST_TOKEN
 from workbell.model.limit import Limit, Limits, limits_on
 from workbell.model.run import Lane, NewRun, Run, Status
 from workbell.stores.port import Store
-from workbell.testing.contracts.making import after, find, ids, request
+from workbell.testing.contracts.making import KEEP, after, find, ids, request
 
 SOON = 12  # claims within which something new must be seen though there is a backlog
 LANES = 520  # more than are looked at in one go
@@ -67,8 +71,8 @@ class TestFairClaims:
     def test_a_run_is_claimed_in_the_store_under_a_lease(self, store: Store, claims: FairClaims) -> None:
         """D6, D7: the store is the truth."""
         put(store, request())
-        (run,) = claims.claim(claimant(worker="w9"), 10, after(5))
-        assert (run.status, run.worker, run.token) == (Status.RUNNING, "w9", 1)
+        (run,) = claims.claim(claimant(worker="w9")._replace(draw_token=lambda: MOST_TOKEN), 10, after(5))
+        assert (run.status, run.worker, run.token) == (Status.RUNNING, "w9", MOST_TOKEN)
         assert run.lease_until == after(35)
         assert find(store, run) == run
         assert claims.claim(claimant(), 10, after(5)) == []
@@ -85,7 +89,9 @@ class TestFairClaims:
         """D11: an unknown handler's run waits, and nothing is spent."""
         known = put(store, request("known"), request("known", queue="mail"))
         unknown = put(store, request("unknown"), request("known", target="machine"))
-        runs = claim_until_idle(claims, 10, lambda lane: lane.job == "known" and lane.target is None)
+        bell = Workbell(store=store)
+        bell.job(name="known")(lambda: None)
+        runs = claim_until_idle(claims, 10, serves(bell.registry, None))
         assert sorted(ids(runs)) == sorted(known)
         assert [(find(store, run).status, find(store, run).attempt) for run in unknown] == [(Status.QUEUED, 0)] * 2
 
@@ -156,6 +162,18 @@ class TestFairClaims:
         assert [run.job for run in second] == ["work"]
         assert {run.id for run in (*first, *second)} < set(made)
 
+    def test_a_used_up_limit_is_read_again(self, store: Store, claims: FairClaims) -> None:
+        """Its run may have ended since the survey: a lane with more room would else take the turn of an urgent one."""
+        urgent = put(store, request(priority=9), request(priority=9))
+        put(store, *[request("free") for _ in range(5)])
+        limited = claimant()._replace(limits=only("work", Limits(concurrency=1)))
+        taken = []
+        for second in range(2):
+            (run,) = claims.claim(limited, 1, after(second / 10))
+            taken.append(run.id)
+            store.runs.apply([state.succeed(run, after(second / 10), result=None, keep=KEEP.succeeded)])
+        assert taken == urgent
+
     def test_of_limited_runs_no_more_than_there_are_slots(self, store: Store, claims: FairClaims) -> None:
         put(store, *[request(lane_key=str(n)) for n in range(9)], *[request("free") for _ in range(9)])
         limited = claimant()._replace(limits=only("work", Limits(concurrency=1, concurrency_key="k")))
@@ -188,8 +206,8 @@ class TestFairClaims:
         assert claims.claim(claimant(), 10, after(11)) == []
 
 
-class TestPauses:
-    """On stores that keep pauses."""
+class TestPausesAndTenants:
+    """On stores that keep them."""
 
     @pytest.fixture
     def store_url(self, sql_store_url: str) -> str:
@@ -204,6 +222,16 @@ class TestPauses:
         store.pauses.add("default", None, "paused", after(0))
         wanted = put(store, *[request("known", queue=f"q{n}") for n in range(5)])
         assert sorted(ids(claim_until_idle(claims, 50))) == sorted(wanted)
+
+    def test_samples_of_many_tenants_go_round(self, store: Store) -> None:
+        """More tenants than are asked for in one go: each is seen after a few seconds."""
+        tenants = {f"t{number:03}" for number in range(SAMPLED_TENANTS + 10)}
+        put(store, *[request(tenant=tenant) for tenant in tenants])
+        sample = TenantSample(store)
+        first = {head.lane.tenant for head in sample.beside([], after(0))}
+        assert len(first) == SAMPLED_TENANTS
+        assert {head.lane.tenant for head in sample.beside([], after(0.5))} == first
+        assert {head.lane.tenant for head in sample.beside([], after(1))} == tenants
 
     def test_a_pause_is_seen_soon(self, store: Store, claims: FairClaims) -> None:
         """Also though what was seen is kept for a while."""

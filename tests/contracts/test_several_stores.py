@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
@@ -11,15 +11,18 @@ import pytest
 
 from tests.support.waiting import until
 from workbell.app import open_store
-from workbell.model.run import Added
-from workbell.stores.port import Store
+from workbell.model.run import PENDING, Added
+from workbell.stores.port import Filter, Store
 from workbell.stores.postgres import calls
+from workbell.stores.publisher import Pair
+from workbell.stores.runs.adding import ROUND
 from workbell.testing.contracts.core.sharing import THREADS, at_once
 from workbell.testing.contracts.making import START, ids, request
 from workbell.testing.contracts.parts.events import fact, listed
 from workbell.testing.contracts.parts.fanning import fanned, ledger, run_ids
 
 KEYS = ["a", "m", "z"]
+WAITING = "SELECT count(*) >= 2 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 
 @pytest.fixture
@@ -29,6 +32,10 @@ def stores(sql_store_url: str) -> Iterator[list[Store]]:
     yield opened
     for store in opened:
         store.close()
+
+
+def waiting_of(store: Store, tag: str) -> list[str]:
+    return ids(store.runs.list(Filter("default", tag=tag, status=tuple(PENDING))))
 
 
 def tell(store: Store, keys: list[str]) -> dict[str, Added]:
@@ -47,9 +54,6 @@ def test_one_key_makes_one_event(stores: list[Store]) -> None:
 def test_the_same_keys_crosswise(stores: list[Store], sql_store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two batches with the same keys in opposite order: neither waits for the other while that waits for it."""
     monkeypatch.setattr(calls, "TRIES", 1)  # what the server gives up would be tried again, and tell nobody
-    waiting = (
-        "SELECT count(*) >= 2 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    )
     with (
         psycopg.connect(sql_store_url) as holding,
         psycopg.connect(sql_store_url, autocommit=True) as looking,
@@ -57,7 +61,7 @@ def test_the_same_keys_crosswise(stores: list[Store], sql_store_url: str, monkey
     ):
         stores[0].events.add_on(holding, fact(key="m"))
         one, other = threads.submit(tell, stores[1], KEYS), threads.submit(tell, stores[2], KEYS[::-1])
-        until(lambda: (looking.execute(waiting).fetchone() or (False,))[0], "that both of them wait for the middle one")
+        until(lambda: (looking.execute(WAITING).fetchone() or (False,))[0], "that both of them wait for the middle one")
         holding.rollback()
         answers = one.result(30), other.result(30)
     assert answers[0].keys() == answers[1].keys()
@@ -65,10 +69,50 @@ def test_the_same_keys_crosswise(stores: list[Store], sql_store_url: str, monkey
     assert sorted(listed(stores[0])) == sorted(answer.id for answer in answers[0].values())
 
 
+@pytest.mark.parametrize("sql_store_url", ["postgres"], indirect=True)
+def test_the_same_new_lanes_crosswise(stores: list[Store], sql_store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "TRIES", 1)
+    new = sorted([request(lane_key=key) for key in KEYS], key=lambda one: one.run.lane.id)
+    again = [request(lane_key=one.run.lane.key) for one in reversed(new)]
+    with (
+        psycopg.connect(sql_store_url) as holding,
+        psycopg.connect(sql_store_url, autocommit=True) as looking,
+        ThreadPoolExecutor(2) as threads,
+    ):
+        holding.execute(
+            "INSERT INTO workbell_lanes (id, tenant, queue, job, created_at) VALUES (%s, 'a', 'a', 'a', now())",
+            [new[1].run.lane.id],
+        )
+        both = [threads.submit(stores[place].runs.add, some) for place, some in enumerate((new, again))]
+        until(lambda: (looking.execute(WAITING).fetchone() or (False,))[0], "that both of them wait")
+        holding.rollback()
+        assert all(added.created for one in both for added in one.result(30))
+
+
+class Rounds:
+    """A publisher that notes how many runs ended together."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def publish(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
+        return pairs
+
+    def written(self, pairs: Sequence[Pair]) -> None:
+        self.sizes.append(len(pairs))
+
+
+def test_no_write_ends_more_waiting_runs_of_a_tag_than_a_round(stores: list[Store]) -> None:
+    stores[0].publisher = rounds = Rounds()
+    stores[1].runs.add([request(tag="t") for _ in range(2 * ROUND + 1)])
+    stores[0].runs.add([request(tag="t", replace_tag=True, at=1)])
+    assert rounds.sizes == [ROUND, ROUND, 1]
+
+
 def test_replacing_a_tag_at_once_leaves_one_waiting(stores: list[Store]) -> None:
     for number in range(20):
         at_once(lambda place, tag=f"t{number}": stores[place].runs.add([request(tag=tag, replace_tag=True, at=place)]))
-        assert len(stores[0].runs.pending(tenant="default", tag=f"t{number}")) == 1
+        assert len(waiting_of(stores[0], f"t{number}")) == 1
 
 
 @pytest.mark.parametrize("sql_store_url", ["postgres"], indirect=True)
@@ -84,7 +128,7 @@ def test_replacing_a_tag_waits_for_a_callers_transaction(stores: list[Store], sq
         until(lambda: (looking.execute(waiting).fetchone() or (False,))[0], "that the other waits for the tag")
         holding.commit()
         (added,) = other.result(30)
-    assert ids(stores[0].runs.pending(tenant="default", tag="t")) == [added.id]
+    assert waiting_of(stores[0], "t") == [added.id]
 
 
 def test_schedulers_that_know_nothing_of_each_other(stores: list[Store]) -> None:

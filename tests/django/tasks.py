@@ -14,6 +14,11 @@ from workbell.django.compat import task_backends
 calls: list[Any] = []
 
 
+def before() -> None:
+    """Called by tasks that add a thing; tests replace it."""
+    calls.append("before")
+
+
 @task
 def note(*args: Any, **kwargs: Any) -> list[Any]:
     calls.append([list(args), kwargs])
@@ -108,3 +113,50 @@ def stopped(context: Any, *, raises: bool) -> None:
 @task(cron="0 3 * * *", timezone="Europe/Paris")
 def nightly() -> str:
     return "done"
+
+
+@task
+def add_thing(name: str) -> None:
+    before()
+    connection.cursor().execute("INSERT INTO things VALUES (%s)", [name])
+
+
+@task(timeout=1)
+def add_thing_soon(name: str) -> None:
+    add_thing.func(name)
+
+
+@task
+async def add_thing_async(name: str) -> None:
+    from asgiref.sync import sync_to_async
+
+    await sync_to_async(add_thing.func)(name)
+
+
+@task
+def add_thing_atomic(name: str) -> None:
+    before()
+    with transaction.atomic():
+        connection.cursor().execute("INSERT INTO things VALUES (%s)", [name])
+
+
+@task
+def add_thing_in_a_savepoint(name: str) -> None:
+    before()
+    with transaction.atomic(), transaction.atomic():
+        connection.cursor().execute("INSERT INTO things VALUES (%s)", [name])
+
+
+@task
+def add_thing_among_many(name: str) -> None:
+    before()
+    connection.cursor().executemany("INSERT INTO things VALUES (%s)", [[name]])
+
+
+@task
+def add_thing_after_reading(name: str) -> None:
+    """In a transaction that does not hold the write lock yet."""
+    with transaction.atomic():
+        connection.cursor().execute("SELECT * FROM things").fetchall()
+        before()
+        connection.cursor().execute("INSERT INTO things VALUES (%s)", [name])

@@ -72,6 +72,7 @@ def test_permissions_become_scopes() -> None:
 def test_each_permission_shows_the_list_and_none_a_form(permission: str) -> None:
     client = signed_in()
     assert PAGE not in client.get("/admin/").text
+    assert [client.get(f"{PAGE}{page}").status_code for page in ("", f"{uuid4()}/change/")] == [403, 403]
     User.objects.get().user_permissions.add(Permission.objects.get(codename=permission))
     index = client.get("/admin/").text
     assert PAGE in index

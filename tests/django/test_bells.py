@@ -97,3 +97,16 @@ def test_tasks_of_backends_that_are_not_ours_can_be_used_with_ours() -> None:
         bells._tasks.update(before)
         _declare_plain(module)
         assert [found.id for found in drain("reports")] == [result.id]
+
+
+@pytest.mark.usefixtures("memory_site")
+def test_what_a_request_ends_is_kept_as_long_as_the_settings_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKBELL_KEEP_OTHER", "60")
+    bells.close_all()
+    client = task_backends["default"].bells.client
+    old, _ = (
+        client.enqueue(tasks.note.module_path, {"args": [], "kwargs": {}}, tag="t", replace_tag=replace)
+        for replace in (False, True)
+    )
+    ended = client.get(old.id)
+    assert (ended.remove_at - ended.finished_at).total_seconds() == 60

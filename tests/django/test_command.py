@@ -35,6 +35,13 @@ def test_commands_work_on_the_database_of_the_backend(shared_site: str, capsys: 
         call_command("workbell", "runs", "show", "nothing")
 
 
+def test_a_tenant_of_a_command(shared_site: str, capsys: pytest.CaptureFixture[str]) -> None:
+    before = dict(os.environ)
+    call_command("workbell", "jobs", "pause", "tests.django.tasks.note", "--tenant", "acme")
+    assert capsys.readouterr().err == "In tenant acme:\n"
+    assert dict(os.environ) == before
+
+
 @pytest.mark.usefixtures("memory_site")
 def test_a_wrong_backend_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(CommandError, match=r"TASKS has no backend 'jobs'; it has default"):

@@ -11,9 +11,13 @@ from django.db import connection, transaction
 
 from tests.django import tasks
 from tests.support.django_site import database, databases
+from tests.support.waiting import until
 from workbell import Workbell
 from workbell.django import bells
 from workbell.settings import Settings
+
+OPEN = """SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND backend_type = 'client backend'"""
 
 
 @contextmanager
@@ -71,3 +75,17 @@ def test_the_enqueues_of_a_block_share_a_hint(postgres_url: str) -> None:
             assert len(connection.run_on_commit) == 2
             transaction.set_rollback(True)
         assert len(connection.run_on_commit) == 1
+
+
+def test_the_connections_that_make_lanes_are_closed(postgres_url: str) -> None:
+    """Each queue that is new here has one of its own for a moment."""
+    with on_postgres(postgres_url, database(postgres_url)):
+        for number in range(4):
+            tasks.note.using(queue_name=f"new{number}").enqueue(number)
+
+        def opened() -> int:
+            with connection.cursor() as cursor:
+                cursor.execute(OPEN)
+                return int(cursor.fetchone()[0])
+
+        until(lambda: opened() == 1, "only the connection of Django", 10)

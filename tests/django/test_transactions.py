@@ -18,6 +18,7 @@ from tests.support.django_site import database, databases
 from workbell import Workbell
 from workbell.django import bells
 from workbell.django.compat import task_backends
+from workbell.django.connections import closing_connections
 from workbell.errors import RunNotFound
 
 PROGRAMS = int(os.environ.get("WORKBELL_PROGRAMS", "50"))  # 1,000 in `make test-django`
@@ -172,3 +173,11 @@ def test_a_commit_without_autocommit_wakes_workers_on_postgresql(postgres_url: s
         transaction.commit()
         assert [hint.channel for hint in listener.notifies(timeout=30, stop_after=1)] == ["workbell"]
         bells.close_all()
+
+
+def test_a_run_inside_the_transaction_of_a_test_leaves_its_connection_open(postgres_url: str) -> None:
+    with databases(default=database(postgres_url)), transaction.atomic():
+        connection.cursor().execute("SELECT 1")
+        for _ in closing_connections():
+            connection.cursor().execute("SELECT 1")
+        connection.cursor().execute("SELECT 1")

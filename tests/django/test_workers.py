@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -43,6 +44,16 @@ from pathlib import Path
 from django.contrib.contenttypes.models import ContentType
 
 from workbell.django import task
+
+
+@task(isolate="process", rate="100/s")
+def alone(name):
+    return [os.getpid(), ContentType.objects.count() > 0, name]
+
+
+@task
+def unlucky():
+    raise ValueError("unlucky")
 
 
 @task(takes_context=True)
@@ -109,6 +120,37 @@ def test_a_task_comes_back_when_its_worker_is_killed(shop: Path) -> None:
         assert run is not None
         assert (run.status, run.result) == (Status.SUCCEEDED, 2)
         assert [attempt.status for attempt in bell.attempts(run_id)] == ["lost", "succeeded"]
+
+
+ENQUEUE_SOME = """
+from django.core.management import call_command
+
+call_command("migrate", verbosity=0)
+from slow.tasks import alone, unlucky
+
+print(alone.enqueue("ada").id, unlucky.enqueue().id)
+"""
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("debug", [True, False])
+def test_a_task_has_one_line_of_one_format_and_may_have_a_process(shop: Path, debug: bool) -> None:
+    with (shop / "held_settings.py").open("a") as settings:
+        settings.write(f"DEBUG = {debug}\n")
+    ids = manage(shop, "shell", "-v0", "-c", ENQUEUE_SOME).strip().splitlines()[-1].split()
+    with workers(shop) as supervisor, Workbell(f"sqlite:///{shop}/shop.db") as bell:
+        until(lambda: all(bell.get(run_id).status.final for run_id in ids), deadline=100)
+        alone, unlucky = map(bell.get, ids)
+    assert (alone.result[1:], unlucky.status) == ([True, "ada"], Status.FAILED)
+    assert alone.result[0] not in (supervisor.pid, os.getpid())
+    assert alone.worker is not None
+    assert alone.result[0] != int(alone.worker.split("/")[1]), "it has a process of its own"
+    lines = [json.loads(line) for line in (shop / "log").read_text().splitlines()]  # every line is JSON
+    told = [line for line in lines if any(run_id in json.dumps(line) for run_id in ids)]
+    assert [(line["event"], line["run_id"]) for line in told] in (
+        [("run succeeded", ids[0]), ("run failed", ids[1])],
+        [("run failed", ids[1]), ("run succeeded", ids[0])],
+    )
 
 
 def test_a_worker_closes_the_connections_of_a_task(shared_site: str, calls: list[Any]) -> None:

@@ -9,13 +9,13 @@ import pytest
 
 from tests.docs.pages import DOCS, table_rows, text_of
 from workbell.errors import EndpointRefused
+from workbell.model.endpoint import DELIVERY_RETRY as RETRY
 from workbell.model.execution import Execution, ExecutionStatus, Invocation, InvocationStatus
 from workbell.model.patterns import check_type, matches
 from workbell.model.system_events import SYSTEM_TYPES, WEBHOOK_DISABLED, WEBHOOK_PING
 from workbell.model.trigger import DEFAULT_RETRY, OPTION_FIELDS, Trigger, config_of
 from workbell.notices.listeners import LifecycleEvent
 from workbell.outgoing.permit import check_url
-from workbell.webhooks.delivery import RETRY
 from workbell.webhooks.endpoints import EndpointSettings
 
 EVENTS = text_of(DOCS / "how-to" / "events.md")
@@ -47,7 +47,7 @@ def test_a_trigger_and_its_retries_are_as_the_page_says() -> None:
     )
     options = next(words(row[1]) for row in rows if row[0] == "`options`")
     assert set(options) == set(OPTION_FIELDS)
-    assert set(trigger.as_dict()) - {*shown.values(), *options} == {"source", "tenant"}
+    assert set(trigger.as_dict()) - {*shown.values(), *options} == {"source", "tenant", "unreadable"}
     retry = next(row[2] for row in rows if row[0] == "`retry`")
     found = {word: float(number.replace(",", "")) for word, number in re.findall(r"`(\w+)` \(([\d,]+)\)", retry)}
     assert found == config_of(DEFAULT_RETRY)

@@ -160,8 +160,8 @@ class Terminal:
 def called(line: str) -> list[str]:
     """The module and the arguments of a command: ours, Django's, or the reader's own pytest."""
     first, *rest = shlex.split(line.removeprefix("$ "))
-    if first == "pytest":
-        return ["pytest", "-p", "no:cacheprovider", "-p", "workbell.testing.plugin", *rest]
+    if [first, *rest[:2]] == ["python", "-m", "pytest"]:
+        return ["pytest", "-p", "no:cacheprovider", "-p", "workbell.testing.plugin", *rest[2:]]
     if first == "django-admin":
         return ["django", *rest]
     if rest[:1] == ["manage.py"]:

@@ -25,6 +25,7 @@ TEXT = text_of(DOCS / "protocol.md")
 MIGRATIONS = ROOT / "src" / "workbell" / "stores" / "sql" / "migrations"
 TABLE = re.compile(r"^CREATE TABLE (\w+) \((.*?)^\)", re.MULTILINE | re.DOTALL)
 COLUMN = re.compile(r"^    ([a-z_]+) +([A-Za-z ]+?)(?: NOT NULL.*| DEFAULT.*| PRIMARY.*| CHECK.*)?,?$", re.MULTILINE)
+CHANGED = re.compile(r"^ALTER TABLE (\w+) ALTER COLUMN ([a-z_]+) TYPE ([a-z]+)", re.MULTILINE)
 ADDED = re.compile(r"^ALTER TABLE (\w+) ADD COLUMN ([a-z_]+) ([A-Za-z]+)", re.MULTILINE)
 VECTOR = re.compile(r"^\| `([^`]+)` \| `([^`]+)` \| `([^`]+)` \| (?:`([^`]+)`|none) \| `(\d+)` \|$", re.MULTILINE)
 KEYED = re.compile(r"^\| `([^`]+)` \| `([^`]+)` \| `([^`]+)` \| none \| `([^`]+)` \| `(\d+)` \|$", re.MULTILINE)
@@ -72,7 +73,8 @@ def test_the_tables_have_the_columns_of_both_engines() -> None:
         tables = TABLE.findall(sql)
         assert len(tables) >= 9
         for table, body in tables:
-            columns = [(name, kind.strip()) for name, kind in COLUMN.findall(body)]
+            changed = {name: kind for where, name, kind in CHANGED.findall(sql) if where == table}
+            columns = [(name, changed.get(name, kind.strip())) for name, kind in COLUMN.findall(body)]
             columns += [(name, kind) for where, name, kind in ADDED.findall(sql) if where == table]
             section = TEXT.partition(f"### `{table}`")[2].partition("\n### ")[0]
             rows = [re.findall(r"`([^`]+)`", line) for line in section.splitlines() if line.startswith("| `")]

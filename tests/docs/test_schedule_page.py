@@ -10,7 +10,8 @@ from enum import StrEnum
 import pytest
 
 from tests.docs.pages import DOCS, ROOT, table_rows, text_of
-from workbell.model.schedule import CatchUp, FireStatus, Outside, Overlap, ScheduleKind, ScheduleOptions, TickOutcome
+from workbell.model.run import Outside
+from workbell.model.schedule import CatchUp, FireStatus, Overlap, ScheduleKind, ScheduleOptions, TickOutcome
 from workbell.stores.schedules.schedules import REASON
 
 TEXT = text_of(DOCS / "reference" / "schedules.md")

@@ -146,12 +146,12 @@ class TestSlots:
             @bell.job
             async def job() -> None: ...
 
-            return Work(run_in(Status.RUNNING), job)
+            return Work(run_in(Status.RUNNING), job, valid_until=None)
 
         @bell.job
         def plain() -> None: ...
 
-        return Work(run_in(Status.RUNNING), plain)
+        return Work(run_in(Status.RUNNING), plain, valid_until=None)
 
     def test_a_second_failure_drops_the_work(self, bell: Workbell) -> None:
         work, told = self.work(bell, is_async=False), []

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 import pytest
 
 from tests.support.bench import Bench
-from workbell import Context, Retry, Snooze, Status, StoreError, StoreUnavailable
+from tests.support.fresh_store import fresh_store
+from tests.support.prefetching import hold_ahead
+from tests.support.waiting import until
+from workbell import Context, Retry, Snooze, Status, StoreError, StoreUnavailable, Workbell
 from workbell.engine.work import Work
 from workbell.model import state
 from workbell.model.outcome import HANDED_BACK
 from workbell.model.state import Move, Transition
 from workbell.notices.bus import Notice
+from workbell.settings import Settings
 
 NEVER = Retry(attempts=5, delay=0, jitter=0)
 
@@ -90,6 +95,34 @@ def test_the_error_of_the_last_try_is_kept(bench: Bench) -> None:
     ended = bench.run(run)
     assert "in the middle" in (ended.error or "")
     assert (ended.failures, ended.attempt) == (1, 1)
+
+
+@pytest.mark.anyio
+async def test_a_claimed_one_that_has_not_begun_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It waits behind a long handler. The cancel wakes its worker, which would not read the store for half a minute."""
+    begun: list[int] = []
+    gate = asyncio.Event()
+    with Workbell(store=fresh_store(), settings=Settings(poll=60, grace=5)) as bell:
+
+        @bell.job
+        async def work(number: int) -> None:
+            begun.append(number)
+            await gate.wait()
+
+        hold_ahead(monkeypatch, 5)  # one slot, and more in hand than it can execute
+        runs = await bell.aenqueue_many(work.request(number=number) for number in range(6))
+        async with bell.running(concurrency=1):
+            await asyncio.to_thread(until, lambda: len(bell.runs(status="running")) == 6, "all to be claimed")
+            await asyncio.to_thread(until, lambda: begun, "the first to begin")
+            answer = await bell.acancel(runs[3].id, "enough")
+            assert (answer.status, answer.cancel_requested) == (Status.RUNNING, True)
+            ended = await bell.await_(runs[3].id, timeout=20)
+            assert (ended.status, ended.reason, ended.started_at) == (Status.CANCELED, "enough", None)
+            assert await bell.aattempts(ended.id) == []
+            gate.set()
+            others = [await bell.await_(run.id, timeout=20) for run in runs if run is not runs[3]]
+        assert {run.status for run in others} == {Status.SUCCEEDED}
+        assert sorted(begun) == [0, 1, 2, 4, 5]
 
 
 def test_one_that_is_asked_for_while_others_are_booked(bench: Bench) -> None:

@@ -12,7 +12,7 @@ from tests.support.fresh_store import fresh_store
 from tests.support.scheduling import told
 from workbell import InvalidOption, Run, Status, Workbell
 from workbell.engine import clean_history as module
-from workbell.engine.clean_history import FIRST_CHECK, MOST_RUNS, CleanHistory
+from workbell.engine.clean_history import FIRST_CHECK, MOST_RUNS, CleanHistory, clean_job
 from workbell.engine.recover import Recover
 from workbell.errors import StoreError
 from workbell.model import state
@@ -25,11 +25,13 @@ HOUR = 3600.0
 
 
 class Scene:
-    def __init__(self, store: Store, every: float = HOUR) -> None:
+    def __init__(self, store: Store, every: float = HOUR, *, is_old: bool = True) -> None:
         self.bell, self.clock = told(store)
         self.store = store
         self.every = every
         self.booking = Booking(lambda: store, self.bell.runtime.publisher, KEEP)
+        if is_old:
+            store.jobs.put([clean_job("default", self.clock.now() - timedelta(seconds=every))])
 
     def scheduler(self, worker: str = "host/1/1") -> CleanHistory:
         return CleanHistory(self.store, self.booking, "default", worker, self.every, timedelta(seconds=30))
@@ -77,6 +79,43 @@ def test_what_was_removed_is_its_result(scene: Scene) -> None:
     assert scene.store.jobs.find("default", CLEAN) is not None
 
 
+def test_how_long_it_took(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    prune = scene.store.prune
+
+    def slowly(*given: Any) -> int:
+        scene.clock.advance(2)
+        return prune(*given)
+
+    monkeypatch.setattr(scene.store, "prune", slowly)
+    scene.work(scene.settled())
+    (run,) = scene.runs
+    assert run.started_at is not None
+    assert run.finished_at is not None
+    assert run.finished_at - run.started_at == timedelta(seconds=2)
+
+
+def test_a_new_store_is_cleaned_after_an_hour(store: Store) -> None:
+    """Somebody's first runs are their own; restarts within the hour do not put it off."""
+    scene = Scene(store, is_old=False)
+    scene.end(3)
+    for number in range(6):
+        clean = scene.settled(f"host/{number}/1")
+        scene.work(clean)
+        assert scene.runs == []
+        scene.clock.advance(540)
+    scene.work(scene.settled())
+    (run,) = scene.runs
+    assert (run.status, run.result["runs"]) == (Status.SUCCEEDED, 3)
+
+
+def test_who_finds_it_done_comes_back_when_it_is_due_again(scene: Scene) -> None:
+    scene.work(scene.settled("one"))
+    two = scene.settled("two")
+    wait = two.step(scene.clock.now())
+    (run,) = scene.runs
+    assert scene.clock.now() + timedelta(seconds=wait) == run.created_at + timedelta(hours=1)
+
+
 def test_once_an_hour_whoever_does_it(scene: Scene) -> None:
     one, two = scene.settled("one"), scene.scheduler("two")
     two.step(scene.clock.now())
@@ -120,10 +159,9 @@ def test_one_that_died_over_it_is_followed_by_another(scene: Scene, monkeypatch:
     (run,) = scene.runs
     assert run.status is Status.RUNNING
     recover = Recover(scene.store, scene.booking, lambda _: None, 1, timedelta(seconds=30))
-    for _ in range(2):  # the lease is seen, and is over
+    for seconds in (0, 31, 31, 4):  # the lease is seen, is over, and the store answers meanwhile
+        scene.clock.advance(seconds)
         recover.step(scene.clock.now())
-        scene.clock.advance(31)
-    recover.step(scene.clock.now())
     other = scene.settled("other")
     scene.work(other)
     (run,) = scene.runs

@@ -245,7 +245,7 @@ class TestLease:
         from workbell.stores.port import LeaseTerms, Pick
 
         [claimed] = store.runs.claim(
-            [Pick(head.lane_id, head.rank, 1)], 1, LeaseTerms("w", now, now + timedelta(seconds=30))
+            [Pick(head.lane_id, head.rank, 1)], 1, LeaseTerms.drawn("w", now, now + timedelta(seconds=30))
         )
         assert claimed.id == run.id
         job = bell.registry.find("it")
@@ -269,7 +269,7 @@ class TestLease:
     async def test_overdue_and_taken_over(self, app: Application, kind: str) -> None:
         """The process was stopped for a while, and nobody has told it yet."""
         work, context, run = self.begin(app, kind)
-        work.valid_until = app.bell.store.clock.monotonic()
+        work.valid_until = app.bell.store.clock.boottime()
         assert app.bell.store.runs.apply([state.release(run, app.bell.store.clock.now())])
         assert await self.call(work, context) == HANDED_BACK
         assert app.rows == []
@@ -277,7 +277,7 @@ class TestLease:
     @pytest.mark.parametrize("kind", ["plain", "async"])
     async def test_overdue_and_still_ours(self, app: Application, kind: str) -> None:
         work, context, _ = self.begin(app, kind)
-        work.valid_until = app.bell.store.clock.monotonic()
+        work.valid_until = app.bell.store.clock.boottime()
         assert await self.call(work, context) == Returned('"done"')
         assert app.rows == [1]
 

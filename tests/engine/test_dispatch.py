@@ -78,3 +78,10 @@ def test_two_dispatchers_queue_once(bench: Bench) -> None:
     now = bench.clock.now()
     assert len(bench.store.runs.dispatch(now, 10)) == 1
     assert len(bench.store.runs.dispatch(now, 10)) == 0
+
+
+def test_a_round_says_whether_more_may_follow(bench: Bench) -> None:
+    bench.bell.enqueue_many([bench.bell.request("work", delay=1) for _ in range(3)])
+    bench.clock.advance(1)
+    found = [bench.dispatch.queue_due(bench.clock.now(), 2) for _ in range(3)]
+    assert found == [(2, True), (1, False), (0, False)]

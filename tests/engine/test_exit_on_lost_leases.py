@@ -14,7 +14,16 @@ class Scene:
         self.renewals = 0
         self.waiting = True
         self.said: list[str] = []
-        self._watch = ExitOnLostLeases(self.clock, LEASE, self, self.said.append)
+        self.executing: list[float] = [0.0]  # when the runs were claimed whose handlers execute
+        self.handed_back: list[float] = []
+        self._watch = ExitOnLostLeases(
+            self.clock,
+            LEASE,
+            self,
+            self.said.append,
+            executes=lambda before: any(claimed <= before for claimed in self.executing),
+            hand_back=self.handed_back.append,
+        )
 
     def is_due(self) -> bool:
         return self.waiting
@@ -53,6 +62,20 @@ def test_not_without_leases() -> None:
     scene.waiting = False
     scene.pass_time(50)
     assert not scene.said
+
+
+def test_not_while_only_outcomes_wait() -> None:
+    """Their handlers have ended: nobody executes beside whoever takes their runs. What has not begun is handed back."""
+    scene = Scene()
+    scene.executing = []
+    scene.pass_time(50)
+    assert not scene.said
+    assert scene.handed_back
+    scene.executing = [scene.clock.monotonic()]  # its lease is as long as any
+    scene.pass_time(LEASE * 0.7)
+    assert not scene.said
+    scene.pass_time(LEASE * 0.2)
+    assert len(scene.said) == 1
 
 
 def test_not_after_a_handler_held_the_interpreter() -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.support.bench import Bench
 from workbell import Retry, Run, Status, StoreError, StoreUnavailable
 from workbell.engine import prefetch
+from workbell.model import state
 from workbell.model.run_defaults import RESCHEDULES
 from workbell.model.state import Transition
 from workbell.runs import runtime
@@ -121,10 +122,12 @@ class TestStrays:
         monkeypatch.setattr(bench.store.runs, "claim", claim)
         with pytest.raises(StoreUnavailable):
             bench.consume.step(bench.clock.now())
-        assert bench.run(run).status is Status.RUNNING
+        unknown = bench.run(run)
+        assert unknown.status is Status.RUNNING
         monkeypatch.setattr(bench.store.runs, "claim", sound)
         (work,) = bench.claim()
-        assert (work.run.id, work.run.attempt, work.run.token) == (run.id, 1, 2)
+        assert (work.run.id, work.run.attempt) == (run.id, 1)
+        assert work.run.token != unknown.token
         assert bench.store.runs.attempts(run.id) == []
 
     @pytest.mark.parametrize("error", [StoreUnavailable("gone"), RuntimeError("of our own")])
@@ -327,3 +330,36 @@ class TestPrune:
         assert bench.prune()
         assert not bench.prune()
         assert bench.bell.runs() == []
+
+
+@pytest.mark.parametrize(("job", "times"), [("limited", 1), ("plain", 0)])
+def test_the_end_of_a_limited_run_wakes_other_workers(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, job: str, times: int
+) -> None:
+    """They may be waiting for its place, and would else find it by their next poll."""
+    bench.bell.job(name="plain")(lambda: None)
+    bench.bell.job(name="limited", concurrency=1)(lambda: None)
+    bench.bell.enqueue(job)
+    (work,) = bench.claim()
+    wakes: list[str] = []
+    monkeypatch.setattr(bench.store, "wake", lambda: wakes.append(job))
+    bench.book(work, bench.call(work))
+    assert wakes == [job] * times
+
+
+def test_a_write_in_doubt_counts_as_ours_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an answer that was lost; once it is known what became of it, it is in doubt no more."""
+    bench.bell.enqueue("work")
+    (work,) = bench.claim()
+    pair = (work.run, state.succeed(work.run, bench.clock.now(), result=None, keep=bench.keep.succeeded))
+    sound = bench.store.runs.apply
+
+    def lose_the_answer(changes: Sequence[Transition]) -> set[str]:
+        sound(changes)
+        raise StoreUnavailable("no answer")
+
+    with monkeypatch.context() as outage:
+        outage.setattr(bench.store.runs, "apply", lose_the_answer)
+        with pytest.raises(StoreUnavailable):
+            bench.booking.book([pair])
+    assert [bench.booking.book([pair]) for _ in range(2)] == [[pair], []]

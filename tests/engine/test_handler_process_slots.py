@@ -25,7 +25,7 @@ from workbell.engine.handler_processes.entry import Entry, entry, no_entry
 from workbell.engine.handler_processes.slots import IsolatedSlots
 from workbell.engine.work import Work
 from workbell.model.clock import SystemClock
-from workbell.model.outcome import HANDED_BACK, Died, EndedOutcome, Failed, Outcome, Returned
+from workbell.model.outcome import HANDED_BACK, Died, Failed, Outcome, Returned
 from workbell.model.run import Lane, Status
 
 APP = """
@@ -81,7 +81,8 @@ class Stage:
         found = self.bell.registry.find(job)
         assert found is not None
         text = msgspec.json.encode(arguments).decode()
-        return Work(run_in(Status.RUNNING, lane=Lane("default", "default", job), input_text=text), found)
+        run = run_in(Status.RUNNING, lane=Lane("default", "default", job), input_text=text)
+        return Work(run, found, valid_until=None)
 
     def outcome(self, work: Work) -> Outcome:
         self.slots.put([work])
@@ -192,7 +193,7 @@ def test_closing_ends_them_all(stage: Stage) -> None:
 def test_asked_to_stop_before_there_is_a_process(stage: Stage) -> None:
     work = stage.work()
     work.cancel_reason = "not needed"
-    assert stage.outcome(work) == EndedOutcome("not needed")
+    assert stage.outcome(work) is HANDED_BACK  # the booking ends it
     assert work.started_at is None
     work = stage.work()
     work.lost = True
@@ -208,7 +209,7 @@ def test_asked_to_stop_while_its_process_starts(stage: Stage) -> None:
         return make_entry()._replace(folder="/nowhere at all")  # it ends at once
 
     stage.make_entry = asked_for_meanwhile
-    assert stage.outcome(work) == EndedOutcome("no longer needed")
+    assert stage.outcome(work) is HANDED_BACK
 
 
 def test_one_that_died_while_it_had_nothing_to_do_is_replaced(stage: Stage) -> None:

@@ -318,6 +318,24 @@ class TestBroken:
         look(bell.store, duty_of(bell))
         assert len(live(bell.store)) == 3
 
+    def test_a_refused_event_that_another_scheduler_fans_out_is_forgotten(
+        self, bell: Workbell, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        hear(bell, "a.b")
+        (event,) = stored(bell, "a.b")
+        duty, sound = duty_of(bell), bell.store.events.fan_out
+
+        def refuse(fanned: Sequence[FannedOut], now: datetime) -> set[str]:
+            raise StoreError("no such lane")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(bell.store.events, "fan_out", refuse)
+            duty.fan_out_waiting(bell.store.clock.now())
+        assert duty._refused == {event.id}
+        assert sound([FannedOut(event.id, (), ())], bell.store.clock.now()) == {event.id}
+        duty.fan_out_waiting(bell.store.clock.now())
+        assert duty._refused == set()
+
 
 @pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
 class TestStep:

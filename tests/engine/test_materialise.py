@@ -15,9 +15,10 @@ from workbell.errors import JobsError, StoreError, StoreUnavailable
 from workbell.model import state
 from workbell.model.run import Status
 from workbell.model.schedule import Schedule, ScheduleChange, Tick, TickOutcome
-from workbell.stores.port import Store
+from workbell.stores.port import LeaseTerms, Pick, Store
 from workbell.stores.sql_store import SqlStore
 from workbell.stores.store_page import StorePage
+from workbell.testing import drain
 from workbell.testing.contracts.making import KEEP
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -25,7 +26,11 @@ NEXT = DECLARED + timedelta(seconds=30)  # the first tick of a schedule of every
 
 
 def put(bell: Workbell, name: str = "often", **settings: Any) -> Schedule:
-    return bell.schedules.put(name, job="work", **({"cron": "* * * * *"} | settings))
+    return bell.schedules.put(name, **({"job": "work", "cron": "* * * * *"} | settings))
+
+
+def bad() -> None:
+    raise ValueError("no")
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, store: Store, why: str, *names: str, always: bool = False) -> list[str]:
@@ -186,6 +191,39 @@ class TestOverlap:
         third, second, first = runs_of(bell, "often")
         assert [run.status for run in (first, second, third)] == [Status.CANCELED, Status.CANCELED, Status.QUEUED]
         assert fates(bell, "often") == [("fired", 1)] * 3
+
+    @pytest.mark.parametrize("overlap", ["skip", "queue_one", "cancel_previous"])
+    def test_a_follow_up_does_not_stop_the_ticks(self, store: Store, overlap: str) -> None:
+        """B8: every run fails, and its follow-up is due in a day; each tick fires all the same."""
+        bell, clock = told(store)
+        bell.job(name="bad", retry=1)(bad)
+        put(bell, job="bad", overlap=overlap, auto_reschedule=86_400)
+        for minute in range(4):
+            clock.advance((NEXT + minute * MINUTE - clock.now()).total_seconds())
+            look(bell, clock.now())
+            drain(bell)
+        assert fates(bell, "often") == [("fired", 1)] * 4
+        waiting = [run for run in runs_of(bell, "often") if run.status is Status.SCHEDULED]
+        assert [(run.attempt, run.rescheduled_from is None) for run in waiting] == [(0, False)] * 4
+
+    def test_the_ledger_names_the_run_that_is_in_the_way(self, store: Store) -> None:
+        """A follow-up that runs, and not the run before it, which has ended."""
+        bell, clock = told(store)
+        bell.job(name="bad", retry=1)(bad)
+        put(bell, job="bad", auto_reschedule=20)
+        clock.advance((NEXT - clock.now()).total_seconds())
+        look(bell, NEXT)
+        drain(bell)
+        follow, first = runs_of(bell, "often")
+        assert (follow.rescheduled_from, first.status) == (first.id, Status.FAILED)
+        clock.advance(30)
+        store.runs.dispatch(clock.now(), 10)
+        (head,) = store.runs.survey(-1, 10)
+        terms = LeaseTerms.drawn("w", clock.now(), clock.now() + HOUR)
+        assert [run.id for run in store.runs.claim([Pick(head.lane_id, head.rank, 1)], 1, terms)] == [follow.id]
+        look(bell, NEXT + MINUTE)
+        skipped = ledger(bell, "often")[1]
+        assert (skipped.outcome, skipped.reason) == ("skipped", f"the run before it ({follow.id}) has not ended")
 
     def test_a_run_that_appears_after_the_reading_is_in_the_way(self, store: Store) -> None:
         """The overlap test is part of the write."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,23 @@ import pytest
 from tests.support.fresh_store import fresh_store
 from tests.support.third_party import install_queue
 from tests.support.waiting import until
-from workbell import Answer, Context, Event, InvalidOption, Retry, Run, Status, StoreUnavailable, Workbell
+from workbell import (
+    Answer,
+    Context,
+    Event,
+    InvalidOption,
+    Retry,
+    Run,
+    Status,
+    StoreUnavailable,
+    UnknownMessage,
+    Workbell,
+)
 from workbell.engine import due_round, one_shot
 from workbell.model import state
 from workbell.model.clock import ManualClock
 from workbell.model.one_shot import Consumed, Dispatched
+from workbell.queues import guarded
 from workbell.settings import Settings
 from workbell.stores.port import Held, LeaseTerms
 
@@ -180,7 +193,10 @@ class TestQueue:
         bell.pause(job="_work")
         assert (bell.dispatch().sent, self.sent()) == (0, 0)
 
-    def test_a_queue_that_is_away_loses_nothing(self, bell: Workbell, caplog: pytest.LogCaptureFixture) -> None:
+    def test_a_queue_that_is_away_loses_nothing(
+        self, bell: Workbell, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(guarded, "REST", 0.0)  # seconds without calls after an error
         clock = bell.store.clock
         assert isinstance(clock, ManualClock)
         bell.enqueue("_work", delay=5)
@@ -191,7 +207,6 @@ class TestQueue:
         assert "the queue cannot send" in caplog.text
         (self.folder / "broken").unlink()
         clock.advance(61)
-        time.sleep(1.01)  # seconds without calls after an error
         assert bell.dispatch().sent == 1
 
 
@@ -225,9 +240,23 @@ class TestConsume:
         ]
         assert bell.get(two.id).status is Status.QUEUED
 
+    @pytest.mark.parametrize("read", [str, str.encode, json.loads])
+    def test_a_message_as_it_was_delivered(self, bell: Workbell, read: Callable[[str], Any]) -> None:
+        """D7."""
+        bell.job(_work)
+        one, two = bell.enqueue_many([("_work", {})] * 2)
+        consumed = bell.consume(message=read(f'{{"version": 1, "run": "{one.id}"}}'))
+        assert answers(consumed) == [(one.id, Answer.DONE, Status.SUCCEEDED)]
+        with pytest.raises(UnknownMessage, match="version 2"):
+            bell.consume(message=read(f'{{"version": 2, "run": "{two.id}"}}'))
+        with pytest.raises(InvalidOption, match="the message names a run already"):
+            bell.consume(message=read(f'{{"run": "{two.id}"}}'), runs=[two.id])
+        assert bell.get(two.id).status is Status.QUEUED
+
     def test_what_cannot_be_executed_is_ignored(self, bell: Workbell) -> None:
         bell.job(_work)
-        ended, other, foreign, aimed = bell.enqueue_many([("_work", {})] * 4)
+        ended, other, foreign = bell.enqueue_many([("_work", {})] * 3)
+        aimed = bell.enqueue("_work", target="box1")
         bell.cancel(ended.id)
         bell.store.runs.take([other.id], _terms(bell))
         bell.registry.replace([], ["_work"])
@@ -243,6 +272,14 @@ class TestConsume:
             (Answer.IGNORED, "there is no such run"),
         ]
         assert bell.get(foreign.id).status is Status.QUEUED
+
+    def test_runs_for_an_agent_are_left_to_it(self, bell: Workbell) -> None:
+        """Another machine, and other secrets: code for the job is not enough."""
+        bell.job(_work)
+        aimed, own = bell.enqueue("_work", target="box1"), bell.enqueue("_work")
+        assert answers(bell.consume()) == [(own.id, Answer.DONE, Status.SUCCEEDED)]
+        assert answers(bell.consume(runs=[aimed.id])) == [(aimed.id, Answer.IGNORED, Status.QUEUED)]
+        assert (bell.get(aimed.id).status, bell.get(aimed.id).attempt) == (Status.QUEUED, 0)
 
     def test_what_can_be_executed_later_is_to_be_tried_again(self, bell: Workbell) -> None:
         bell.job(_work)
@@ -408,9 +445,11 @@ class TestConsume:
         bell.job(_work)
         bell.enqueue("_work")
         before = set(threading.enumerate())  # of other tests in this process
+        heard = bell.runtime.publisher.bus.wanted
         bell.consume()
         until(lambda: not set(threading.enumerate()) - before, "its threads to end")
         assert bell.workers() == []
+        assert bell.runtime.publisher.bus.wanted == heard
 
     @pytest.mark.parametrize(
         "words",
@@ -441,7 +480,7 @@ def _claimed(bell: Workbell) -> Taken:
 
 def _terms(bell: Workbell) -> LeaseTerms:
     now = bell.store.clock.now()
-    return LeaseTerms("elsewhere/1/1/a", now, now + timedelta(seconds=1))
+    return LeaseTerms.drawn("elsewhere/1/1/a", now, now + timedelta(seconds=1))
 
 
 def _work() -> None: ...

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -73,6 +75,22 @@ def declare(bell: Workbell, order: list[str] | None = None) -> None:
 
 
 class TestPermits:
+    async def test_a_stop_waits_for_no_message(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Who stops takes none from the workers that go on either."""
+        bell, receiving = scene.open(), threading.Event()
+        declare(bell)
+        real = GuardedQueue.receive
+
+        def receive(queue: GuardedQueue, most: int, wait: float, queues: Sequence[str] | None) -> list[Permit]:
+            receiving.set()
+            return real(queue, most, wait, queues)
+
+        monkeypatch.setattr(GuardedQueue, "receive", receive)
+        async with bell.running():
+            await asyncio.to_thread(receiving.wait, 30)
+            began = time.monotonic()
+        assert time.monotonic() - began < 10, "it has waited for a message"
+
     async def test_a_message_wakes_a_worker(self, scene: Scene) -> None:
         bell, other = scene.open(), scene.open()
         declare(bell)
@@ -270,9 +288,11 @@ class TestEar:
 
 
 class TestGuardedQueue:
-    def test_no_verb_raises(self) -> None:
+    @pytest.mark.parametrize("error", [OSError("gone"), RuntimeError("closed"), ValueError("odd answer")])
+    def test_no_verb_raises(self, error: Exception) -> None:
+        """Whatever a queue's library raises: its own errors are no `OSError`."""
         queue = FakeQueue()
-        queue.error = OSError("gone")
+        queue.error = error
         guarded = GuardedQueue(queue)
         guarded.send([Sent("run", "default")])
         assert guarded.receive(1, 0.01, None) == []

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from tests.support.bench import LEASE, Bench
 from workbell import Retry, Run, Status
+from workbell.engine.lease_watch import PATIENCE, StoreAnswers
 from workbell.engine.renew import Renew
+from workbell.engine.work import Work
 from workbell.errors import StoreUnavailable
 from workbell.model.state import CRASH_LIMIT
-from workbell.stores.port import Lease
+from workbell.stores.port import Held, Lease, Renewed
 
 
 @pytest.fixture
@@ -41,7 +46,9 @@ def test_lease_that_ended_goes_back_to_the_queue(bench: Bench) -> None:
     (work,) = bench.claim()
     bench.clock.advance(2)  # in which a living worker would have renewed it
     assert bench.recover.step(bench.clock.now()) == 5
-    bench.clock.advance(LEASE.total_seconds() - 2.5)
+    bench.clock.advance(LEASE.total_seconds() - 5)
+    assert bench.recover.step(bench.clock.now()) == 3  # from now on the store must answer writes
+    bench.clock.advance(2.5)
     assert bench.recover.step(bench.clock.now()) == 0.5
     assert bench.run(run).status is Status.RUNNING  # not yet
     bench.clock.advance(0.5)
@@ -57,7 +64,7 @@ def test_lease_that_ended_goes_back_to_the_queue(bench: Bench) -> None:
     assert bench.run(run) == lost
     assert (bench.finish.superseded, bench.dropped) == (1, [work])
     (ended,) = restarted(bench).work()
-    assert (ended.status, ended.attempt, ended.token) == (Status.SUCCEEDED, 2, 2)
+    assert (ended.status, ended.attempt) == (Status.SUCCEEDED, 2)
 
 
 @pytest.mark.parametrize(("took", "rest"), [(0.1, 0), (1.0, 10), (60.0, 30)])
@@ -79,6 +86,28 @@ def test_leases_that_take_long_to_read_are_read_more_rarely(
         bench.clock.advance(1)
     gaps = {round(later - earlier - took, 6) for earlier, later in pairwise(times)}
     assert gaps == {max(rest, 1)}
+
+
+def test_it_does_not_wake_for_leases_that_may_not_be_read_yet(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = bench.bell.enqueue("work")
+    bench.claim()
+    told: list[str] = []
+    for part, verb, took in ((bench.store.runs, "leases", 0.75), (bench.store.workers, "try_write", 0.0)):
+        real = getattr(part, verb)
+
+        def call(*arguments: Any, real: Any = real, verb: str = verb, took: float = took) -> Any:
+            bench.clock.advance(took)
+            told.append(verb)
+            return real(*arguments)
+
+        monkeypatch.setattr(part, verb, call)
+    waited: float = 5
+    while bench.run(run).status is Status.RUNNING:
+        told.clear()
+        wait = bench.recover.step(bench.clock.now())
+        assert told or waited == 5, "a step before the next sweep that could do nothing"
+        waited = wait
+        bench.clock.advance(wait)
 
 
 def test_losses_do_not_spend_failures(bench: Bench) -> None:
@@ -129,7 +158,8 @@ def test_lost_run_that_comes_back_to_the_same_worker(bench: Bench) -> None:
     bench.lapse()
     bench.finish.put(stale, bench.call(stale))
     (work,) = bench.claim()
-    assert (stale.run.id, stale.lost, work.run.token) == (work.run.id, True, 2)
+    assert (stale.run.id, stale.lost) == (work.run.id, True)
+    assert stale.run.token != work.run.token
     bench.finish.put(work, bench.call(work))
     bench.finish.step(bench.clock.now())
     assert bench.held.by_id == {run.id: work}  # the old one was dropped, and the new lease is still renewed
@@ -137,7 +167,7 @@ def test_lost_run_that_comes_back_to_the_same_worker(bench: Bench) -> None:
     assert bench.held.by_id == {}
     assert bench.booked == [work]
     assert bench.dropped == [stale]
-    assert bench.run(run).token == 2
+    assert bench.run(run).token == work.run.token
 
 
 class TestSuspects:
@@ -226,6 +256,91 @@ class TestExpiry:
         assert bench.run(run).status is Status.SUCCEEDED
 
 
+class TestOutage:
+    """Only time in which the store answers counts: a living holder can renew and book in no other."""
+
+    @pytest.fixture
+    def watched(self, bench: Bench) -> tuple[Bench, Work]:
+        """A lease that is watched, whose holder has an outcome to book."""
+        bench.bell.enqueue("work")
+        (work,) = bench.claim()
+        bench.finish.put(work, bench.call(work))
+        bench.clock.advance(3)
+        bench.recover.step(bench.clock.now())
+        return bench, work
+
+    def fail(self, bench: Bench, seconds: int) -> None:
+        """Steps that get no answer."""
+        for _ in range(seconds):
+            bench.clock.advance(1)
+            with contextlib.suppress(StoreUnavailable):
+                bench.recover.step(bench.clock.now())
+
+    @pytest.mark.parametrize("fails", ["reads", "writes"])
+    def test_it_is_not_taken_when_the_store_is_back(
+        self, watched: tuple[Bench, Work], monkeypatch: pytest.MonkeyPatch, fails: str
+    ) -> None:
+        """Reads may be answered all along: by a locked SQLite file, or a PostgreSQL that is read-only."""
+        bench, work = watched
+
+        def away(*_arguments: object, **_named: object) -> None:
+            raise StoreUnavailable("gone")
+
+        with monkeypatch.context() as outage:
+            outage.setattr(bench.store.workers, "try_write", away)
+            if fails == "reads":
+                outage.setattr(bench.store.runs, "leases", away)
+            self.fail(bench, 120)
+        for _ in range(3):
+            bench.recover.step(bench.clock.now())
+            bench.clock.advance(0.9)
+        assert bench.run(work.run.id).status is Status.RUNNING
+        while bench.finish.step(bench.clock.now()) == 0:
+            pass
+        assert (bench.run(work.run.id).status, bench.run(work.run.id).losses) == (Status.SUCCEEDED, 0)
+
+    def test_a_dead_one_is_recovered_afterwards(
+        self, watched: tuple[Bench, Work], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        bench, work = watched
+
+        def away(*_arguments: object, **_named: object) -> None:
+            raise StoreUnavailable("gone")
+
+        with monkeypatch.context() as outage:
+            outage.setattr(bench.store.runs, "leases", away)
+            self.fail(bench, 120)
+        back = bench.clock.monotonic()
+        while bench.run(work.run.id).status is Status.RUNNING:
+            bench.clock.advance(max(bench.recover.step(bench.clock.now()), 0.01))
+            assert bench.clock.monotonic() - back <= LEASE.total_seconds() + 5
+        assert bench.clock.monotonic() - back >= 20
+
+    def test_a_write_that_waited_for_the_store(
+        self, watched: tuple[Bench, Work], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It is answered the moment the store is back: others had no time yet."""
+        bench, work = watched
+        bench.clock.advance(40)
+        sound = bench.store.workers.try_write
+
+        def wait(now: datetime) -> None:
+            bench.clock.advance(9)
+            sound(now)
+
+        with monkeypatch.context() as outage:
+            outage.setattr(bench.store.workers, "try_write", wait)
+            for _ in range(3):
+                bench.recover.step(bench.clock.now())
+        assert bench.run(work.run.id).status is Status.RUNNING
+        bench.clock.advance(2.9)
+        bench.recover.step(bench.clock.now())
+        assert bench.run(work.run.id).status is Status.RUNNING
+        bench.clock.advance(0.2)
+        bench.recover.step(bench.clock.now())
+        assert bench.run(work.run.id).status is Status.QUEUED
+
+
 class TestRenew:
     def test_keeps_a_long_run(self, bench: Bench) -> None:
         """However long: the lease is independent of the length of the work."""
@@ -247,6 +362,23 @@ class TestRenew:
         assert (bench.stopped, work.lost) == ([work], True)
         assert bench.context(work).canceled
 
+    def test_a_lease_whose_row_is_locked_is_not_renewed(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It ends when it was to end: until then `ctx.db` may commit, and not a moment longer."""
+        bench.bell.enqueue("work")
+        (work,) = bench.claim()
+        valid_until = work.valid_until
+        bench.clock.advance(2)
+
+        def locked(held: Sequence[Held], **_named: object) -> list[Renewed]:
+            return [Renewed(one.run_id, one.token, locked=True) for one in held]
+
+        with monkeypatch.context() as patched:
+            patched.setattr(bench.store.runs, "renew", locked)
+            bench.renew.step(bench.clock.now())
+        assert (work.valid_until, work.lost) == (valid_until, False)
+        bench.renew.step(bench.clock.now())
+        assert work.valid_until == bench.clock.boottime() + LEASE.total_seconds()
+
     @pytest.mark.parametrize("alone", [True, False])
     def test_without_the_store(self, bench: Bench, monkeypatch, alone: bool) -> None:
         """Where a keeper renews too, our own clock does not say whether a lease is over."""
@@ -261,7 +393,27 @@ class TestRenew:
         monkeypatch.setattr(bench.store.runs, "renew", fail)
         with pytest.raises(StoreUnavailable):
             renew.step(bench.clock.now())
-        assert (work.lost, bench.stopped) == (alone, [work] if alone else [])
+        assert (work.overdue, work.lost, bench.stopped) == (alone, False, [work] if alone else [])
+
+    def test_an_outcome_after_that_is_tried(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Only the store knows whether the lease is lost; a renewal that succeeds says that it is not."""
+        run = bench.bell.enqueue("work")
+        (work,) = bench.claim()
+        bench.clock.advance(LEASE.total_seconds() + 1)
+
+        def fail(*_arguments: object, **_named: object) -> None:
+            raise StoreUnavailable("gone")
+
+        with monkeypatch.context() as outage:
+            outage.setattr(bench.store.runs, "renew", fail)
+            with pytest.raises(StoreUnavailable):
+                bench.renew.step(bench.clock.now())
+        assert bench.context(work).canceled
+        bench.renew.step(bench.clock.now())
+        assert not bench.context(work).canceled
+        work.overdue = True
+        bench.book(work, bench.call(work))
+        assert (bench.run(run).status, bench.finish.superseded) == (Status.SUCCEEDED, 0)
 
     def test_passes_on_a_request_to_cancel(self, bench: Bench) -> None:
         run = bench.bell.enqueue("work")
@@ -272,3 +424,37 @@ class TestRenew:
         bench.renew.step(bench.clock.now())
         assert bench.stopped == [work]  # once
         assert bench.context(work).canceled
+
+
+class TestStoreAnswers:
+    """What recovery counts as a store that answers."""
+
+    def answers(self, took: float, pause: float = 1.0) -> float:
+        """Seconds until a store whose writes take so long has answered for long enough."""
+        found, moment = StoreAnswers(3.0), 0.0
+        while True:
+            found.note(moment, moment + took)
+            moment += took
+            if found.left(moment) <= 0:
+                return moment
+            assert moment < 1000, "never"
+            moment += pause
+
+    def test_a_quick_store(self) -> None:
+        assert self.answers(0.01) < 5
+
+    def test_a_store_that_is_always_slow_answers_holders_as_slowly(self) -> None:
+        assert self.answers(5.0) < PATIENCE * 3.0 + 12
+
+    def test_a_failure_begins_the_count_again(self) -> None:
+        found = StoreAnswers(3.0)
+        found.note(0.0, 0.1)
+        found.note_failure()
+        found.note(4.0, 4.1)
+        assert found.left(4.1) == pytest.approx(3.0)
+
+    def test_a_wait_begins_the_count_again(self) -> None:
+        found = StoreAnswers(3.0)
+        found.note(0.0, 0.1)
+        found.note(1.0, 9.0)  # as long as the store was locked
+        assert found.left(9.0) == pytest.approx(3.0)

@@ -7,12 +7,16 @@ import contextvars
 import os
 import threading
 from collections.abc import Iterator
+from types import MethodType
 
 import pytest
 
 from tests.support.fresh_store import fresh_store
 from tests.support.processes import state as process_state
 from workbell import Context, Retry, Status, Workbell
+from workbell.engine import execute
+from workbell.engine.duty import DutyThread
+from workbell.engine.progress_and_logs import ProgressAndLogs
 from workbell.process import identity as machine
 from workbell.process.platform import platform
 from workbell.runs import runtime as runtime_module
@@ -27,6 +31,46 @@ ONCE = Retry(attempts=1)
 def bell() -> Iterator[Workbell]:
     with Workbell(store=fresh_store(), settings=Settings(lease=0.5, poll=0.02, grace=5)) as bell:
         yield bell
+
+
+async def test_an_engine_whose_threads_cannot_all_start_leaves_none(
+    bell: Workbell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system may have no more of them. Those that began would go on claiming, and nobody would stop them."""
+    before, begun = set(threading.enumerate()), 0
+    sinks = bell.runtime.publisher._sinks
+
+    def start(thread: DutyThread) -> None:
+        nonlocal begun
+        begun += 1
+        if begun > 4:
+            raise RuntimeError("can't start new thread")
+        thread._thread.start()
+
+    with monkeypatch.context() as full:
+        full.setattr(DutyThread, "start", start)
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            async with bell.running():
+                pytest.fail("it runs")
+    left = {thread for thread in set(threading.enumerate()) - before if isinstance(thread._target, MethodType)}
+    assert [thread.name for thread in left if isinstance(thread._target.__self__, DutyThread)] == []
+    assert bell.runtime.publisher._sinks == sinks
+
+    @bell.job
+    def work() -> int:
+        return 1
+
+    async with bell.running():
+        assert (await bell.await_((await work.aenqueue()).id, timeout=30)).result == 1
+
+
+def test_services_of_very_many_tenants_are_not_kept_for_ever(bell: Workbell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execute, "MOST_TENANTS", 10)
+    contexts = execute.Contexts(bell.runtime, ProgressAndLogs(bell.store, bell.store.clock))
+    for number in range(30):
+        assert contexts.services_of(f"t{number}").tenant == f"t{number}"
+    assert len(contexts._services) <= 10
+    assert contexts.services_of("t29") is contexts.services_of("t29")
 
 
 class TestTimeouts:
@@ -241,3 +285,29 @@ class TestTenants:
         async with bell.running():
             run = await theirs.await_((await theirs.aenqueue("first")).id, timeout=30)
             assert (await theirs.aget(run.result)).tenant == "theirs"
+
+
+async def test_a_stop_leaves_no_task_behind(bell: Workbell) -> None:
+    before = asyncio.all_tasks()
+
+    @bell.job
+    async def work() -> None: ...
+
+    async with bell.running():
+        await bell.await_((await work.aenqueue()).id, timeout=30)
+    for _ in range(10):  # what was cancelled ends with the next turns of the loop
+        await asyncio.sleep(0)
+    assert asyncio.all_tasks() == before
+
+
+async def test_runs_for_an_agent_are_left_to_it(bell: Workbell) -> None:
+    """Another machine, and other secrets: code for the job is not enough."""
+
+    @bell.job
+    def work() -> None: ...
+
+    aimed = await work.options(target="box1").aenqueue()
+    async with bell.running(concurrency=1):
+        own = await bell.await_((await work.aenqueue()).id, timeout=30)
+    left = bell.get(aimed.id)
+    assert (own.status, left.status, left.attempt) == (Status.SUCCEEDED, Status.QUEUED, 0)

@@ -115,6 +115,7 @@ class Process:
         self.line = Line(world)
         self.working = world.bell.agents.working
         self.holding: dict[str, int] = {}
+        self.attempts = Counter[str]()  # the last that was handed out, by run
         self.reports: dict[tuple[str, int], AttemptReport] = {}
         self.answers: list[tuple[str, int, Any]] = []
         world.again_and_again(world.random.uniform(1, 2), self.poll)
@@ -136,9 +137,11 @@ class Process:
     def handed(self, answer: list[HandedOut]) -> None:
         for one in answer:
             run_id, token = one.run.id, one.run.token
-            if (run_id, token) in self.reports or self.holding.get(run_id, 0) >= token:
-                continue  # an answer that came twice, or late
-            self.holding[run_id] = token
+            if (run_id, token) in self.reports or self.holding.get(run_id) == token:
+                continue  # an answer that came twice
+            if one.run.attempt < self.attempts[run_id]:
+                continue  # or late
+            self.holding[run_id], self.attempts[run_id] = token, one.run.attempt
             self.world.later(self.world.random.expovariate(0.2), lambda i=run_id, t=token: self.done(i, t))
 
     def done(self, run_id: str, token: int) -> None:
@@ -222,18 +225,18 @@ def verdicts(world: World, processes: list[Process], runs: list[Run]) -> list[st
     for run in runs:
         for one in world.bell.attempts(run.id):
             session = (one.worker or "").rpartition("/")[2]
-            report = told.get((run.id, one.number, session))
+            report = told.get((run.id, one.token, session))
             if one.status is AttemptStatus.LOST or run.id in set_aside:
                 continue
             if report is None or (report.result is not None and one.result != report.result):
                 wrong.append(f"{run.id}: attempt {one.number} has what {session} did not tell: {one.result}")
     for process in processes:
         for run_id, token, answer in process.answers:
-            ended = {one.number: one for one in world.bell.attempts(run_id)}.get(token)
+            ended = {one.token: one for one in world.bell.attempts(run_id)}.get(token)
             own = ended is not None and (ended.worker or "").endswith(process.session)
             is_booked = ended is not None and own and ended.status is not AttemptStatus.LOST
             if isinstance(answer, LeaseLost) == is_booked and run_id not in set_aside:
-                wrong.append(f"{run_id}: {process.session} was told {answer!r} of attempt {token}, and it was {ended}")
+                wrong.append(f"{run_id}: {process.session} was told {answer!r} of token {token}, and it was {ended}")
     return wrong
 
 

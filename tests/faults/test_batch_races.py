@@ -122,6 +122,20 @@ def waiting_runs(store: PostgresStore) -> list[Run]:
     return store.runs.list(Filter(None, status=LIVE, limit=100))
 
 
+class TestCancelAgainstChain:
+    def test_no_run_follows_one_whose_cancel_was_accepted(self, race: Race) -> None:
+        """B8: the end of a run that is made again is written while its cancel is asked for."""
+        add(race.first, request())
+        (run,) = claim(race.first)
+        again = request(rescheduled_from=run.id)
+        failed = state.fail(run, after(1), error="E", reason="error", keep=KEEP.other, then=(again,))
+        one = race.stop_after("asked_to_end", lambda: race.first.runs.apply([failed]))
+        other = race.follow(lambda: race.second.runs.request_cancel(run.id, "enough"))
+        race.go_on()
+        assert one.result() == {run.id}
+        assert (other.result(), [each.id for each in waiting_runs(race.first)]) == (False, [again.run.id])
+
+
 class TestFinishAgainstLose:
     """D6: a worker books its run while a sweep takes it for lost for the third time."""
 

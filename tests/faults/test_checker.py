@@ -21,7 +21,7 @@ from workbell.engine.consume import Consume
 from workbell.engine.recover import Recover
 from workbell.engine.work import Work
 from workbell.model import state
-from workbell.model.ids import new_id
+from workbell.model.ids import new_id, new_lease_token
 from workbell.model.run import Added, Lane, NewRun, Run, Status
 from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
 from workbell.model.state import Retention
@@ -69,10 +69,10 @@ def found(store: Store, recorder: Recorder, *, settled: bool = True) -> set[str]
 class Hands:
     """A worker without an engine: claims, notes its start, and finishes when it is told to."""
 
-    def __init__(self, store: Store, recorder: Recorder, name: str) -> None:
+    def __init__(self, store: Store, recorder: Recorder, name: str, draw: Callable[[], int] = new_lease_token) -> None:
         self._store = store
         self._recorder = recorder
-        self._claimant = Claimant(name, LEASE, lambda lane: True)
+        self._claimant = Claimant(name, LEASE, lambda lane: True, draw_token=draw)
 
     def claim(self) -> Run:
         run = FairClaims(self._store).claim(self._claimant, 1, self._store.clock.now())[0]
@@ -229,9 +229,9 @@ class TestDoubled:
 
 
 class TestAttempts:
-    def retried(self, store: Store, recorder: Recorder) -> None:
+    def retried(self, store: Store, recorder: Recorder, draw: Callable[[], int] = new_lease_token) -> None:
         enqueue(store, recorder)
-        hands = Hands(store, recorder, "one")
+        hands = Hands(store, recorder, "one", draw)
         run = hands.claim()
         now = store.clock.now()
         store.runs.apply([state.retry(run, now, error="E", reason="error", wait=timedelta(0))])
@@ -247,11 +247,14 @@ class TestAttempts:
         self.retried(sqlite_store, recorder)
         assert found(sqlite_store, recorder) == {"attempts"}
 
-    def test_token_not_raised_by_a_claim(self, sqlite_store: SqliteStore, recorder: Recorder, monkeypatch) -> None:
-        rewrite(monkeypatch, "sqlite", "claim", "token = token + 1", "token = 1")
-        rewrite(monkeypatch, "sqlite", "claimable", "token + 1", "1")
+    def test_token_issued_twice(self, store: Store, recorder: Recorder) -> None:
+        self.retried(store, recorder, draw=lambda: 7)
+        assert found(store, recorder) == {"double start", "token"}
+
+    def test_row_without_its_token(self, sqlite_store: SqliteStore, recorder: Recorder, monkeypatch) -> None:
+        rewrite(monkeypatch, "sqlite", "add_attempts", "value ->> 8", "0")
         self.retried(sqlite_store, recorder)
-        assert {"double start", "token order"} <= found(sqlite_store, recorder)
+        assert found(sqlite_store, recorder) == {"token"}
 
 
 class TestTicks:

@@ -48,7 +48,7 @@ def take(store: Store, limits: Limits, most: int = 100, *, at: datetime | None =
     now = after(0) if at is None else at
     found = {LANE.id: limits_on(limits, LANE)}
     until = now + timedelta(seconds=30)
-    return store.runs.claim([Pick(LANE.id, 0, most)], most, LeaseTerms(worker, now, until), limits=found)
+    return store.runs.claim([Pick(LANE.id, 0, most)], most, LeaseTerms.drawn(worker, now, until), limits=found)
 
 
 def running(store: Store) -> list[Run]:
@@ -131,7 +131,7 @@ class TestSameMoment:
         heads = store.runs.survey(-1, 100)
         limits = {head.lane_id: limits_on(both, head.lane) for head in heads}
         picks = [Pick(head.lane_id, head.rank, 3) for head in heads]
-        terms = LeaseTerms("w", after(0), after(30))
+        terms = LeaseTerms.drawn("w", after(0), after(30))
         assert [len(store.runs.claim(picks, 100, terms, limits)) for _ in range(2)] == [7, 0]
         every = {limit for listed in limits.values() for limit in listed if limit.rate is not None}
         noted = [sum(count for _, count in use.starts) for use in store.limits.uses(list(every)).values()]
@@ -181,7 +181,7 @@ def together(url: str, claim: Callable[[SqlStore, str], object], others: Sequenc
 LOCK = "SELECT starts FROM workbell_limits WHERE id = %s FOR UPDATE SKIP LOCKED"
 COUNT = "SELECT count(*) FROM workbell_runs WHERE status = 'running' AND lane = %s"
 CLAIM = """
-    UPDATE workbell_runs SET status = 'running', token = token + 1, attempt = attempt + 1, worker = 'old',
+    UPDATE workbell_runs SET status = 'running', token = 7, attempt = attempt + 1, worker = 'old',
         lease_until = %(until)s, started_at = %(now)s, updated_at = %(now)s
     WHERE id = ANY(ARRAY(SELECT id FROM workbell_runs WHERE status = 'queued' AND lane = %(lane)s
         ORDER BY scheduled_for, id LIMIT %(quota)s FOR UPDATE SKIP LOCKED)) RETURNING id
@@ -261,5 +261,5 @@ def test_what_has_no_limit_is_claimed_beside_one_that_is_never_free(
 
     monkeypatch.setattr(database, "read", read)
     picks = [Pick(head.lane_id, head.rank, 9) for head in heads]
-    found = store.runs.claim(picks, 9, LeaseTerms("w", after(0), after(30)), limits=limits)
+    found = store.runs.claim(picks, 9, LeaseTerms.drawn("w", after(0), after(30)), limits=limits)
     assert [run.job for run in found] == ["free"]

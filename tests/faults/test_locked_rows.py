@@ -240,4 +240,4 @@ def claim_under(
 ) -> list[Run]:
     heads = [head for head in store.runs.survey(-1, 100) if only in (None, head.lane.key)]
     picks = [Pick(head.lane_id, head.rank, most) for head in heads]
-    return store.runs.claim(picks, most, LeaseTerms("w", after(0), after(30)), limits=limits)
+    return store.runs.claim(picks, most, LeaseTerms.drawn("w", after(0), after(30)), limits=limits)

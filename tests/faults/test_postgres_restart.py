@@ -6,7 +6,6 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import psutil
 import psycopg
@@ -15,7 +14,7 @@ import pytest
 from tests.support.checker import check, report
 from tests.support.postgres import PostgresServer
 from tests.support.processes import Site
-from tests.support.waiting import until
+from tests.support.waiting import insist, until
 from tests.support.worker_app import declare, mixed
 from workbell import Retry, StoreUnavailable, Workbell
 from workbell.model.run import LIVE, Status
@@ -27,8 +26,6 @@ RESTARTS = 50 if SOAK else 2
 STORMS = 100 if SOAK else 2
 LIMIT = 1800 if SOAK else 110
 EACH = 300 if SOAK else 120  # runs enqueued before each fault
-
-T = TypeVar("T")
 
 
 @pytest.fixture(scope="module")
@@ -45,18 +42,6 @@ def url(server: PostgresServer) -> Iterator[str]:
     url = server.create_database()
     yield url
     server.drop_database(url)
-
-
-def insist(call: Callable[[], T]) -> T:
-    """As a patient caller does: again and again while the database is away."""
-
-    def attempt() -> list[T]:
-        try:
-            return [call()]
-        except StoreUnavailable:
-            return []
-
-    return until(attempt, "the database to be back", 60)[0]
 
 
 def work_through(tmp_path: Path, url: str, faults: int, fault: Callable[[], None]) -> None:

@@ -47,11 +47,11 @@ def test_a_stopped_worker_loses_its_runs_and_goes_on(tmp_path: Path, sql_store_u
         until(lambda: all(told_of_loss(site, run.id) for run in runs), "the stopped one to learn of its loss")
         for run in runs:  # what it returned was refused: the second one is still at work
             held = bell.get(run.id)
-            assert (held.status, held.token, held.attempt, held.losses) == (Status.RUNNING, 2, 2, 1)
+            assert (held.status, held.attempt, held.losses) == (Status.RUNNING, 2, 1)
         site.open_gate("gate")
         for run in runs:
             ended = bell.wait(run.id, timeout=30)
-            assert (ended.status, ended.result) == (Status.SUCCEEDED, {"token": 2, "attempt": 2})
+            assert (ended.status, ended.result) == (Status.SUCCEEDED, {"token": held.token, "attempt": 2})
             assert [attempt.status.value for attempt in bell.attempts(run.id)] == ["lost", "succeeded"]
 
         # Only the first is left, so what comes now can be done by nobody else; and it is the same process.

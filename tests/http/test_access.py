@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -72,8 +73,8 @@ async def scene(clock: ManualClock) -> AsyncIterator[Scene]:
 
 
 @asynccontextmanager
-async def opened(clock: ManualClock) -> AsyncIterator[Scene]:
-    bell = Workbell(store=fresh_store(clock), settings=Settings())
+async def opened(clock: ManualClock, **settings: Any) -> AsyncIterator[Scene]:
+    bell = Workbell(store=fresh_store(clock), settings=Settings(**settings))
     transport = httpx2.ASGITransport(app=bell.asgi())
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
         yield Scene(bell, http)
@@ -241,6 +242,18 @@ async def test_what_was_done_is_noted(scene: Scene) -> None:
     await scene.acme.call("GET", "/audit?before=x", 422)
 
 
+async def test_the_log_says_what_a_new_token_may_and_until_when(scene: Scene, clock: ManualClock) -> None:
+    """One without an end outlives the session or the token that made it."""
+    await scene.acme.call("POST", "/tokens", 201, {"name": "short", "scopes": ["read"], "expires": 60})
+    await scene.acme.call("POST", "/tokens", 201, {"name": "long", "scopes": ["admin"]}, key="once")
+    long, short = [one["detail"] for one in (await scene.acme.ask("/audit", ListPage[AuditShown]))["items"]]
+    assert (long["scopes"], long["expires_at"]) == (["admin"], None)
+    end = clock.now() + timedelta(seconds=60)
+    assert short["scopes"] == ["read"]
+    assert datetime.fromisoformat(short["expires_at"]) == end
+    assert short["path"] == "/api/v1/tokens"
+
+
 async def test_a_token_that_is_over_is_refused(scene: Scene, clock: ManualClock) -> None:
     short = scene.caller("short", ["read"], "acme", expires=5)
     await short.call("GET", "/tokens/self", 200)
@@ -292,3 +305,25 @@ async def test_a_revoked_token_ends_its_sessions_and_nothing_else(
     sessions = [one for one in scene.bell.tokens.list() if one.kind is TokenKind.SESSION]
     assert [one.revoked_at is None for one in sessions] == [False, False]
     await Caller(scene.http, made["token"]).call("GET", "/tokens/self", 200)
+
+
+async def test_the_same_key_and_body_of_somebody_else_is_another_request(scene: Scene) -> None:
+    """The stored answer is the first caller's own: another one gets nothing of it."""
+    other = scene.caller("another admin", ["admin"], "acme")
+    first = await scene.acme.call("POST", "/tokens", 201, {"name": "x"}, key="k1")
+    refused = await other.call("POST", "/tokens", 409, {"name": "x"}, key="k1")
+    assert refused["type"].endswith(":KeyReused")
+    assert first["id"] not in str(refused)
+
+
+async def test_each_caller_may_ask_so_many_times_a_second(clock: ManualClock) -> None:
+    async with opened(clock, http_rate=2) as scene:
+        headers = {"Authorization": f"Bearer {scene.reader.text}"}
+        answers = [await scene.http.get("/api/v1/jobs", headers=headers) for _ in range(4)]
+        assert [answer.status_code for answer in answers] == [200, 200, 429, 429]
+        assert answers[-1].headers["retry-after"] == "1"
+        assert "may ask 2 times a second" in answers[-1].text
+        await scene.acme.call("GET", "/jobs", 200)  # somebody else
+        clock.advance(0.5)
+        await scene.reader.call("GET", "/jobs", 200)
+        await scene.reader.call("GET", "/jobs", 429)

@@ -7,6 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
+from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
@@ -15,7 +16,10 @@ import msgspec
 import pytest
 
 from tests.support.fresh_store import fresh_store
-from workbell import Cancel, Context, Snooze, Workbell
+from workbell import Cancel, Context, Retry, Snooze, Workbell
+from workbell.agent_program import heartbeat as heartbeat_module
+from workbell.agent_program import held_run
+from workbell.agent_program import program as program_module
 from workbell.agent_program.handlers import Handlers
 from workbell.agent_program.program import Program
 from workbell.agent_program.server_connection import ServerConnection
@@ -23,11 +27,12 @@ from workbell.engine.recover import Recover
 from workbell.http.features import run_stream
 from workbell.http.policies.access_watch import AuthHook
 from workbell.http.routes import agents
+from workbell.model.ids import MOST_TOKEN
 from workbell.model.run import Run, Status
 from workbell.remote.address import address_of
 from workbell.remote.call import RemoteCall
 from workbell.settings import Settings
-from workbell.stores.port import Head, Store
+from workbell.stores.port import Head, LeaseTerms, Pick, Store
 from workbell.wire.agents import (
     AgentShown,
     HandedRuns,
@@ -130,9 +135,9 @@ async def test_the_whole_protocol() -> None:
         kept = await scene.ask("POST", "/agents/self/heartbeat", 200, body, LeasesShown)
         assert [(one["held"], one["cancel"]) for one in kept["runs"]] == [(True, "enough"), (False, None)]
         path = f"/agents/self/runs/{run['id']}"
-        told = {"token": 1, "session": "s", "done": 1, "logs": [{"message": "hello"}]}
+        told = {"token": run["token"], "session": "s", "done": 1, "logs": [{"message": "hello"}]}
         assert await scene.ask("POST", f"{path}/progress", 200, told, TakenShown) == {"taken": True}
-        ended = {"token": 1, "session": "s", "status": "succeeded", "result": {"bytes": 7}}
+        ended = {"token": run["token"], "session": "s", "status": "succeeded", "result": {"bytes": 7}}
         await scene.ask("POST", f"{path}/result", 409, ended | {"session": "other"})
         await scene.ask("POST", f"{path}/result", 422, ended | {"status": "done"})
         assert await scene.ask("POST", f"{path}/result", 200, ended, TakenShown) == {"taken": True}
@@ -154,6 +159,42 @@ async def test_the_whole_protocol() -> None:
         await scene.ask("POST", "/agents/self/poll", 401, {})
 
 
+async def test_the_largest_token_is_exact_to_the_last_digit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P4: in JSON and back, in every post of the protocol."""
+    async with opened() as scene:
+        runs = scene.bell.store.runs
+        sound = runs.claim
+        tokens = [MOST_TOKEN]
+
+        def claim(picks: Sequence[Pick], limit: int, terms: LeaseTerms, **named: Any) -> list[Run]:
+            return sound(picks, limit, terms._replace(token=tokens[-1]), **named)
+
+        monkeypatch.setattr(runs, "claim", claim)
+        run = scene.bell.enqueue("backup", target="web-1", retry=Retry(attempts=2, delay=0))
+        path = f"/agents/self/runs/{run.id}"
+        async with scene.client(scene.agent) as http:
+            polled = (await http.post("/api/v1/agents/self/poll", json={"session": "s"})).text
+        assert '"token":9007199254740991,' in polled
+        near, beyond = {"token": MOST_TOKEN - 1, "session": "s"}, {"token": MOST_TOKEN + 1, "session": "s"}
+        told = {"token": MOST_TOKEN, "session": "s"}
+        await scene.ask("POST", f"{path}/progress", 409, near | {"done": 1})
+        await scene.ask("POST", f"{path}/progress", 422, beyond | {"done": 1})
+        await scene.ask("POST", f"{path}/progress", 200, told | {"done": 1, "logs": [{"message": "hello"}]})
+        body = {"session": "s", "holding": [{"id": run.id, "token": one["token"]} for one in (told, near)]}
+        kept = (await scene.ask("POST", "/agents/self/heartbeat", 200, body, LeasesShown))["runs"]
+        assert [(one["token"], one["held"]) for one in kept] == [(MOST_TOKEN, True), (MOST_TOKEN - 1, False)]
+        failed = {"status": "failed", "error": "no"}
+        await scene.ask("POST", f"{path}/result", 409, near | failed)
+        assert await scene.ask("POST", f"{path}/result", 200, told | failed) == {"taken": True}
+        scene.bell.dispatch()
+        tokens.append(MOST_TOKEN - 1)
+        (again,) = (await scene.ask("POST", "/agents/self/poll", 200, {"session": "s"}))["runs"]
+        assert again["token"] == MOST_TOKEN - 1
+        assert await scene.ask("POST", f"{path}/result", 200, told | failed) == {"taken": False}, "the first one again"
+        assert await scene.ask("POST", f"{path}/result", 200, near | {"status": "succeeded"}) == {"taken": True}
+        assert [attempt.token for attempt in scene.bell.attempts(run.id)] == [MOST_TOKEN, MOST_TOKEN - 1]
+
+
 async def taken(scene: Scene, run_id: str, session: str | None = "s", wanted: int = 200, token: str = "") -> Any:
     form = RunTaken if wanted == 200 else None
     return await scene.ask("POST", f"/agents/self/runs/{run_id}/take", wanted, {"session": session}, form, token)
@@ -165,16 +206,17 @@ async def test_a_run_is_taken_by_its_id() -> None:
         first, run = (scene.bell.enqueue("backup", {"n": n}, target="label:gpu") for n in range(2))
         got = await taken(scene, run.id)
         assert (got["status"], got["run"]["id"], got["run"]["input"]) == ("running", run.id, {"n": 1})
-        assert (got["run"]["token"], got["run"]["attempt"]) == (1, 1)
+        token = got["run"]["token"]
+        assert (token, got["run"]["attempt"]) == (scene.bell.get(run.id).token, 1)
         again = await taken(scene, run.id)
-        assert (again["run"]["token"], again["run"]["attempt"]) == (1, 1)
+        assert (again["run"]["token"], again["run"]["attempt"]) == (token, 1)
         assert await taken(scene, run.id, "other") == {"run": None, "status": "running"}
-        ended = {"token": 1, "session": "s", "status": "succeeded", "result": 7}
+        ended = {"token": token, "session": "s", "status": "succeeded", "result": 7}
         assert await scene.ask("POST", f"/agents/self/runs/{run.id}/result", 200, ended) == {"taken": True}
         assert await taken(scene, run.id) == {"run": None, "status": "succeeded"}
         assert scene.bell.get(first.id).status is Status.QUEUED
         anonymous = await taken(scene, first.id, None)
-        assert anonymous["run"]["token"] == 1
+        assert anonymous["run"]["token"] not in (0, token)
         assert await taken(scene, first.id, None) == {"run": None, "status": "running"}
 
 
@@ -199,9 +241,9 @@ async def test_what_a_take_leaves_alone() -> None:
         assert (await taken(scene, paused.id))["run"] is not None
 
         one, two = (bell.enqueue("alone", target="web-1") for _ in range(2))
-        assert (await taken(scene, one.id))["run"] is not None
+        token = (await taken(scene, one.id))["run"]["token"]
         assert await taken(scene, two.id) == {"run": None, "status": "queued"}
-        ended = {"token": 1, "session": "s", "status": "failed", "error": "x", "final": True}
+        ended = {"token": token, "session": "s", "status": "failed", "error": "x", "final": True}
         await scene.ask("POST", f"/agents/self/runs/{one.id}/result", 200, ended)
         bell.agents.disable("web-1")
         assert await taken(scene, two.id) == {"run": None, "status": "queued"}
@@ -316,7 +358,7 @@ async def test_a_stream_has_every_line_of_the_log(monkeypatch: pytest.MonkeyPatc
     async with opened() as scene:
         run = scene.bell.enqueue("backup", target="web-1")
         await scene.ask("POST", "/agents/self/poll", 200, {"session": "s"})
-        path, told = f"/agents/self/runs/{run.id}", {"token": 1, "session": "s"}
+        path, told = f"/agents/self/runs/{run.id}", {"token": scene.bell.get(run.id).token, "session": "s"}
         await scene.ask("POST", f"{path}/progress", 200, told | {"logs": [{"message": str(line)} for line in range(5)]})
         await scene.ask("POST", f"{path}/result", 200, told | {"status": "succeeded"})
         async with scene.client(scene.admin) as http:
@@ -436,6 +478,30 @@ class SlowNews(httpx2.ASGITransport):
         return response
 
 
+class Asleep(httpx2.ASGITransport):
+    """The agent's machine is suspended while the first run is on its way to it. `lost`: the server takes the run back
+    meanwhile."""
+
+    def __init__(self, scene: Scene, monkeypatch: pytest.MonkeyPatch, *, lost: bool) -> None:
+        super().__init__(app=scene.app)
+        self._bell, self._lost, self._slept = scene.bell, lost, 0.0
+        clock = held_run.lease_time
+        for module in (program_module, heartbeat_module):
+            monkeypatch.setattr(module, "lease_time", lambda: clock() + self._slept)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        running = self._bell.runs(status="running")
+        if request.url.path.endswith("/poll") and running and not self._slept:
+            self._slept = 60.0
+            if self._lost:
+                (until_then,) = [run.lease_until for run in running]
+                assert until_then is not None
+                store = self._bell.store
+                Recover(store, self._bell.runtime.booking, lambda _: store.wake(), 5).step(until_then)
+        return response
+
+
 @asynccontextmanager
 async def working(scene: Scene, there: Workbell, transport: Any = None, **settings: Any) -> AsyncIterator[Program]:
     program = Program(
@@ -487,6 +553,34 @@ async def test_hooks_of_the_agents_own_app_are_around_its_handlers() -> None:
         (after,) = await ended(scene, scene.bell.enqueue("plain", {}, target="web-1"))
         assert after.result == "nobody"  # what a hook sets ends with the run
     assert starts == [1]
+
+
+async def test_a_result_over_the_limit_that_reaches_the_server_is_refused() -> None:
+    async with opened() as scene:
+        run = scene.bell.enqueue("backup", target="web-1")
+        polled = await scene.ask("POST", "/agents/self/poll", 200, {"session": "s"})
+        body = {"token": polled["runs"][0]["token"], "session": "s", "status": "succeeded", "result": "x" * 300_000}
+        assert await scene.ask("POST", f"/agents/self/runs/{run.id}/result", 200, body) == {"taken": True}
+        found = scene.bell.get(run.id)
+    assert (found.status, found.reason) == (Status.FAILED, "result")
+    assert "the agent's result is 300,002 bytes as JSON" in (found.error or "")
+    assert "The server has not kept it." in (found.error or "")
+
+
+async def test_a_result_over_the_limit_stays_on_the_agents_machine(tmp_path: Path) -> None:
+    there = Workbell(store=fresh_store(), settings=Settings(storage=str(tmp_path)))
+
+    @there.job
+    def large() -> str:
+        return "x" * 300_000
+
+    async with opened() as scene, working(scene, there):
+        (run,) = await ended(scene, scene.bell.enqueue("large", {}, target="web-1"))
+    (file,) = there.files.list()
+    assert (run.status, run.reason) == (Status.FAILED, f"result; kept as file {file.id}")
+    assert f"{file.id} in {tmp_path} on " in (run.error or "")
+    with there.files.open(file.id) as content:
+        assert len(content.read()) == 300_002
 
 
 async def test_handlers_and_what_they_can_do() -> None:
@@ -575,6 +669,23 @@ async def test_its_end_is_asked_for_its_time_is_over_and_its_lease_is_lost() -> 
         await asyncio.to_thread(program._heartbeat.beat)
         await ended(scene, lost)
         assert [one.status.value for one in scene.bell.attempts(lost.id)] == ["lost", "canceled"]
+    there.close()
+
+
+@pytest.mark.parametrize("lost", [True, False])
+async def test_what_came_before_a_suspend_begins_only_under_its_lease(
+    lost: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, begun = Workbell(store=fresh_store()), []
+
+    @there.job
+    def note(ctx: Context) -> None:
+        begun.append(ctx.run.attempt)
+
+    async with opened() as scene, working(scene, there, Asleep(scene, monkeypatch, lost=lost)):
+        (run,) = await ended(scene, scene.bell.enqueue("note", {}, target="web-1"))
+    assert (run.status, run.losses) == (Status.SUCCEEDED, int(lost))
+    assert begun == [2 if lost else 1]
     there.close()
 
 

@@ -42,6 +42,7 @@ BEFORE: Mapping[str, Callable[[Things], object]] = {
     "queues.resume": lambda things: things.client.pause(queue="default"),
     "schedules.resume": lambda things: things.client.schedules.pause(things.examples["schedules", "name"]),
     "triggers.enable": lambda things: things.client.triggers.disable("counts"),
+    "webhooks.enable": lambda things: things.client.webhooks.disable(things.examples["webhooks", "endpoint_id"]),
     "webhooks.replay": lambda things: things.client.cancel(things.examples["webhooks", "delivery_id"]),
     "workers.drain": lambda things: things.client.resume_worker(things.examples["workers", "worker_id"]),
     "workers.resume": lambda things: things.client.drain_worker(things.examples["workers", "worker_id"]),

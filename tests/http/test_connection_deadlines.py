@@ -22,6 +22,7 @@ from workbell.http.policies import connection_deadlines, connection_limits
 from workbell.http.policies.connection_deadlines import EdgeProtocol
 from workbell.settings import Settings
 
+LIMIT = 2 * 1024 * 1024  # of bodies, below the default
 PAIR = b"POST /api/v1/agents/pair HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 HALF_HEADERS = b"GET / HTTP/1.1\r\nX: "
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -88,7 +89,7 @@ def _find(site: Served, port: int) -> EdgeProtocol | None:
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A server that looks at its deadlines only where a test says what time it is."""
     monkeypatch.setattr(server, "TICKS", 10**9)
-    bell = Workbell(store=fresh_store(), settings=Settings(http_port=0, storage=str(tmp_path)))
+    bell = Workbell(store=fresh_store(), settings=Settings(http_port=0, http_body_limit=LIMIT, storage=str(tmp_path)))
     with served(bell) as made:
         yield made
     bell.close()
@@ -149,7 +150,7 @@ def test_who_has_a_token_sends_as_much_as_the_setting_says(site: Served, token: 
     caller = Caller(site, upload(token, OPEN_LIMIT * 4))
     caller.socket.sendall(b"a" * OPEN_LIMIT * 4)
     assert caller.status() == 201
-    too_much = Caller(site, upload(token, site.bell.settings.http_body_limit + 1))
+    too_much = Caller(site, upload(token, LIMIT + 1))
     assert too_much.status() == 413
 
 

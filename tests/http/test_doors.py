@@ -146,6 +146,29 @@ async def test_the_right_ones_get_in(api: Api, things: Things) -> None:
     assert answer.headers["content-type"].startswith("text/event-stream")
 
 
+async def test_head_answers_as_get_does_without_a_body(api: Api, things: Things) -> None:
+    """Uptime checkers send it. A stream has its headers too, and is not held open."""
+    api.bell.tenants.put("a", weight=2)
+    callers = {scope: api.caller(scope, tenant="*" if scope in ROUNDS else "a") for scope in Scope}
+    callers[Scope.AGENT] = Caller(api.http, things.agent_token)
+    for door in DOORS:
+        if door.method == "GET":
+            caller = api.caller() if door.scope is None else callers[door.scope]
+            answer = await (api.root if door.name in ROOT else caller).send("HEAD", things.path(door.path))
+            assert (door.name, answer.status_code, answer.content) == (door.name, door.operation.status, b"")
+            assert "content-type" in answer.headers
+    assert len(api.app.state.service.opened.streams) == 0
+    for path in ("/jobs", f"/schedules/{things.examples['schedules', 'name']}"):
+        head, get = [await api.admin.send(method, path) for method in ("HEAD", "GET")]
+        assert {**head.headers} == {**get.headers}
+    tag = get.headers["etag"]
+    assert (await api.admin.send("HEAD", path, headers={"If-None-Match": tag})).status_code == 304
+    assert (await api.nobody.send("HEAD", "/runs")).status_code == 401
+    refused = await api.admin.send("PUT", "/runs")
+    assert (refused.status_code, refused.headers["allow"]) == (405, "GET, HEAD, POST")
+    assert (await api.admin.send("HEAD", "/bulk")).headers["allow"] == "POST"
+
+
 async def test_a_page_of_another_site_changes_nothing(api: Api, things: Things) -> None:
     browser = Caller(api.http, None)
     cookie = f"{COOKIE}={api.session()}"

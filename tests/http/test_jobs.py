@@ -54,6 +54,31 @@ async def test_the_life_of_a_definition(api: Api) -> None:
     ]
 
 
+async def test_what_is_named_changes_and_the_rest_stays(api: Api) -> None:
+    whole = EU | {"alert_url": "https://hooks.example.com/services/key", "rate": "7/m", "description": "To Europe"}
+    made = await api.operator.ask("PUT", "/jobs/send-eu", 200, whole)
+    old = await api.operator.etag("/jobs/send-eu")
+    told = await api.operator.ask("PATCH", "/jobs/send-eu", 200, {"timeout": 9, "rate": None}, match=old)
+    assert {word for word in told if told[word] != made[word]} == {"timeout", "rate", "version", "updated_at"}
+    assert (told["timeout"], told["rate"], told["version"]) == (9, None, 2)
+    stored = api.a.jobs.get("send-eu")
+    assert stored.alert_url == whole["alert_url"]
+    await api.operator.ask("PATCH", "/jobs/send-eu", 412, {"timeout": 10}, match=old)
+    assert await api.operator.ask("PATCH", "/jobs/send-eu", 200, {}) == told
+    told = await api.operator.ask("PATCH", "/jobs/send-eu", 200, {"payload": None, "tag": None, "enabled": False})
+    assert (told["payload"], told["tag"], told["enabled"], told["queue"]) == (None, None, False, "eu")
+    for wrong in ({"handler": None}, {"payload": {"colour": 1}}, {"priority": 101}, []):
+        await api.operator.ask("PATCH", "/jobs/send-eu", 422, wrong)
+    assert (await api.operator.ask("PATCH", "/jobs/send", 422, {"timeout": 9}))["detail"].startswith(
+        "job send: code declares it, so it is changed there"
+    )
+    await api.operator.ask("PATCH", "/jobs/nobody", 404, {"timeout": 9})
+    await api.reader.ask("PATCH", "/jobs/send-eu", 403, {"timeout": 9})
+    await api.stranger.ask("PATCH", "/jobs/send-eu", 404, {"timeout": 9})
+    assert await api.operator.ask("GET", "/jobs/send-eu") == told
+    assert [entry.action for entry in api.a.audit.list()][:2] == ["jobs.change", "jobs.change"]
+
+
 async def test_runs_are_merged_and_served(api: Api) -> None:
     await api.operator.ask("PUT", "/jobs/send-eu", 200, EU)
     one = await api.maker.ask("POST", "/runs", 201, {"job": "send-eu", "input": {"to": "x"}})

@@ -138,6 +138,10 @@ async def test_what_is_there_now(scene: Scene, clock: ManualClock) -> None:
     }
     assert of(numbers, "workbell_queue_oldest_age_seconds", queue="mail") == 90
     assert of(numbers, "workbell_queue_oldest_age_seconds", queue="idle") == 0
+    bell.pause(queue="mail")
+    clock.advance(seconds=2)  # for which the page is kept
+    paused = await scene.numbers(scene.token("read"))
+    assert of(paused, "workbell_queue_oldest_age_seconds", queue="mail") == 0, "somebody holds it back"
     assert of(numbers, "workbell_schedule_lag_seconds") == 30
     assert of(numbers, "workbell_workers") == 2
     assert of(numbers, "workbell_worker_slots", state="free") == 4  # and none of the drained one

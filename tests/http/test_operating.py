@@ -22,8 +22,11 @@ from workbell.model.ids import new_id
 from workbell.model.pause import Pause
 from workbell.model.queue_scale import Scale
 from workbell.model.queue_state import QueueState
+from workbell.model.rewind import KnownRun, Rewind, Standing, compare
+from workbell.model.run import Status
 from workbell.model.stored_file import StoredFile
-from workbell.model.worker import Worker
+from workbell.model.worker import Worker, alias_of
+from workbell.testing import drain
 from workbell.wire.operation import ListPage
 from workbell.wire.operation import ListPage as Page
 from workbell.wire.pauses import Resumed
@@ -61,7 +64,7 @@ async def test_queues_and_pauses(api: Api) -> None:
     found = {one["name"]: one for one in told["items"]}
     assert set(found) == {"default", "slow"}
     assert (found["default"]["queued"], found["default"]["paused"], found["slow"]["scheduled"]) == (2, True, 1)
-    assert found["default"]["oldest_wait_seconds"] > 0
+    assert found["default"]["oldest_wait_seconds"] == 0
     assert (found["slow"]["paused"], [one["job"] for one in found["slow"]["paused_jobs"]]) == (False, ["rest"])
     listed = await api.reader.ask("GET", "/pauses")
     msgspec.convert(listed, Page[Pause])
@@ -72,6 +75,8 @@ async def test_queues_and_pauses(api: Api) -> None:
     msgspec.convert(ended, Resumed)
     assert ended == {"ended": 1}
     assert await api.operator.ask("POST", "/queues/default/resume", 200, {}) == {"ended": 1}
+    resumed = (await api.reader.ask("GET", "/queues"))["items"]
+    assert next(one for one in resumed if one["name"] == "default")["oldest_wait_seconds"] > 0
     assert not any(one["queued"] for one in (await api.stranger.ask("GET", "/queues"))["items"])
 
 
@@ -125,6 +130,34 @@ async def test_a_tenant_sees_of_workers_what_concerns_its_runs(api: Api) -> None
     shown = await api.reader.send("GET", "/jobs/send-a")
     assert shown.json()["unserved"] is not None
     assert "secret-host" not in shown.text
+
+
+async def test_rewinds_name_the_worker_to_operators_alone(api: Api) -> None:
+    """A tenant sees its own records, with the worker's alias; so in the sentence about the run."""
+    run, worker, now = api.a.enqueue("send", {"to": "x"}), "box-of-others/1/2/3", api.bell.store.clock.now()
+    ids = [run.id, new_id(), new_id()]
+    known = [KnownRun(one, "a", 2**53 - 1, worker, Status.SUCCEEDED, 1, now, True, None) for one in ids]
+    there = {run.id: Standing(Status.QUEUED, 0, 0, None, now)}
+    api.bell.store.rewinds.add(compare(known, there, now, worker))
+    page = await api.reader.ask("GET", "/rewinds?limit=2")
+    msgspec.convert(page, ListPage[Rewind])
+    assert [(one["run"], one["kind"], one["token"]) for one in page["items"]] == [
+        (ids[2], "gone", 2**53 - 1),
+        (ids[1], "gone", 2**53 - 1),
+    ]
+    rest = await api.reader.ask("GET", f"/rewinds?before={page['next']}")
+    assert [(one["run"], one["kind"]) for one in rest["items"]] == [(run.id, "repeated")]
+    assert {one["worker"] for one in (*page["items"], *rest["items"])} == {alias_of(worker)}
+    assert (await api.stranger.ask("GET", "/rewinds"))["items"] == []
+    whole = (await api.root.ask("GET", "/rewinds?tenant=a"))["items"]
+    assert [one["worker"] for one in whole] == [worker] * 3
+    why = (await api.reader.ask("GET", f"/runs/{run.id}/why"))["why"]
+    assert f"Executed before: worker {alias_of(worker)} finished it as succeeded at" in why
+    assert "box" not in why
+    findings = (await api.root.ask("GET", "/doctor"))["items"]
+    assert [(one["state"], "1 run executed before" in one["says"]) for one in findings if one["name"] == "rewound"] == [
+        ("problem", True)
+    ]
 
 
 async def test_a_worker_is_drained_and_resumed(api: Api) -> None:
@@ -286,3 +319,19 @@ async def test_a_cancel_in_progress_can_be_seen(api: Api) -> None:
     api.bell.store.runs.apply([state.cancel(run, run.updated_at, reason="asked", keep=timedelta(1))])
     ended = await api.reader.ask("GET", f"/runs/{made['id']}")
     assert (ended["status"], ended["cancel_requested"]) == ("canceled", False)
+
+
+async def test_why_reads_the_registry_only_where_workers_could_be_named(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page asks again and again; of a run that has ended, the sentence names no worker of the registry."""
+    run = api.a.enqueue("send", {"to": "x"})
+    drain(api.bell)
+    waiting = api.a.enqueue("rest")
+    reads: list[int] = []
+    listed = api.bell.store.workers.list
+    monkeypatch.setattr(api.bell.store.workers, "list", lambda: reads.append(1) or listed())
+    assert "It succeeded" in (await api.reader.ask("GET", f"/runs/{run.id}/why"))["why"]
+    assert reads == []
+    await api.reader.ask("GET", f"/runs/{waiting.id}/why")
+    assert reads == [1], "once, for the sentence itself"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import re
+import threading
 
 import pytest
 
 from tests.http.conftest import Api
+from workbell.http.dashboard import assets as module
 from workbell.http.dashboard.assets import assets
 from workbell.http.framework.compression import LEVEL
 from workbell.http.policies.session_cookie import COOKIE
@@ -32,6 +34,19 @@ async def test_a_page_has_one_script_and_one_style(api: Api) -> None:
         assert answer.status_code == 200
         assert answer.headers["content-encoding"] == "gzip"
         assert "immutable" in answer.headers["cache-control"]
+
+
+async def test_the_first_page_is_made_on_a_thread(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes a fifth of a second, in which the event loop would serve nobody."""
+    threads = []
+    bundle = module.bundle_style
+    monkeypatch.setattr(module, "bundle_style", lambda texts: (threads.append(threading.get_ident()), bundle(texts))[1])
+    for path in ("/runs", "/static/x/bell.svg"):
+        assets.cache_clear()
+        answer = await api.http.get(path, headers={"Cookie": f"{COOKIE}={api.session()}"})
+        assert answer.status_code == 200
+    assert len(threads) == 2
+    assert threading.get_ident() not in threads
 
 
 async def test_debug_has_the_single_files(api: Api) -> None:

@@ -44,6 +44,17 @@ async def test_a_round_of_work(api: Api) -> None:
     assert {api.a.get(run.id).status for run in runs} == {Status.SUCCEEDED}
 
 
+@pytest.mark.parametrize("name", ["run", "kumofireJobRunId"])
+@pytest.mark.parametrize("versioned", [True, False])
+async def test_the_message_itself_as_it_was_delivered(api: Api, name: str, versioned: bool) -> None:
+    """D7."""
+    run, other = (api.a.enqueue("send", {"to": to}) for to in "xy")
+    message = {name: run.id} | ({"version": 1} if versioned else {})
+    told = await caller(api, "consume").ask("POST", "/consume", body=message)
+    assert told["results"] == [{"run": run.id, "answer": "done", "status": "succeeded"}]
+    assert api.a.get(other.id).status is Status.QUEUED
+
+
 async def test_a_run_that_must_wait(api: Api) -> None:
     run = api.a.enqueue("send", {"to": "x"}, delay=100)
     (told,) = (await caller(api, "consume").ask("POST", "/consume", body={"runs": [run.id]}))["results"]
@@ -51,9 +62,11 @@ async def test_a_run_that_must_wait(api: Api) -> None:
     assert 90 < told["retry_after"] <= 100
 
 
-async def test_an_unknown_version_takes_nothing(api: Api) -> None:
+@pytest.mark.parametrize("field", ["run", "runs", "kumofireJobRunId"])
+async def test_an_unknown_version_takes_nothing(api: Api, field: str) -> None:
     run = api.a.enqueue("send", {"to": "x"})
-    told = await caller(api, "consume").ask("POST", "/consume", 422, {"version": 2, "runs": [run.id]})
+    named = [run.id] if field == "runs" else run.id
+    told = await caller(api, "consume").ask("POST", "/consume", 422, {"version": 2, field: named})
     assert told["type"] == "urn:workbell:error:UnknownMessage"
     assert "version 2, and this Workbell reads 1; update Workbell" in told["detail"]
     assert api.a.get(run.id).status is Status.QUEUED
@@ -71,7 +84,13 @@ async def test_an_unknown_version_takes_nothing(api: Api) -> None:
         {"seconds": 901},
         {"limit": 0},
         {"runs": ["x"] * 1001},
-        {"run": "x"},
+        {"run": 5},
+        {"run": ""},
+        {"run": None},
+        {"run": "x", "limit": 5},
+        {"run": "x", "runs": ["x"]},
+        {"kumofireJobRunId": "x", "runs": []},
+        {"jobRunId": "x"},
     ],
 )
 async def test_bad_input(api: Api, body: dict[str, object]) -> None:

@@ -40,6 +40,18 @@ async def test_a_key_of_the_tenant(api: Api) -> None:
     await api.admin.ask("POST", "/runs", 422, asked("rest", key="order-7", key_scope="queue"))
 
 
+@pytest.mark.parametrize("own", [{}, {"key": "order-7"}])
+async def test_the_order_of_fields_makes_no_other_request(api: Api, own: dict[str, str]) -> None:
+    """Neither in the body nor in the query; also where the run has a key of its own."""
+    body = asked("send", **own)
+    first = await api.admin.ask("POST", "/runs?full=true&tenant=a", 201, body, key="once")
+    again = dict(reversed(body.items()))
+    assert [*again] != [*body]
+    assert (await api.admin.ask("POST", "/runs?tenant=a&full=true", 201, again, key="once"))["id"] == first["id"]
+    await api.admin.ask("POST", "/runs?full=true&tenant=a", 409, body | {"tag": "x"}, key="once")
+    assert len(api.a.runs()) == 1
+
+
 async def test_another_job_under_an_idempotency_key_is_refused(api: Api) -> None:
     first = await api.admin.ask("POST", "/runs", 201, asked("send"), key="once")
     assert await api.admin.ask("POST", "/runs", 201, asked("send"), key="once") == first

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.fresh_store import fresh_store
 from tests.support.served import DEADLINE, Served, served
+from tests.support.waiting import until
 from workbell import StoreError, StoreUnavailable, Workbell
 from workbell.settings import Settings
 
@@ -91,3 +92,18 @@ async def test_a_store_that_fails_ends_the_stream_with_a_comment(
     (line,) = caplog.records
     assert (line.levelno, line.exc_info) == (logging.ERROR, None)
     assert str(error) in line.getMessage()
+
+
+async def test_the_head_of_a_stream_ends_at_once(server: Served) -> None:
+    """And leaves a connection on which the next answer comes whole."""
+    run = server.bell.enqueue("work", delay=3600)
+    headers = {"Authorization": f"Bearer {server.bell.tokens.create(tenant='default').text}"}
+    async with httpx2.AsyncClient(base_url=server.url, headers=headers, timeout=DEADLINE, trust_env=False) as client:
+        for _ in range(2):
+            head = await client.head(f"/api/v1/runs/{run.id}/stream")
+            assert (head.status_code, head.content) == (200, b"")
+            assert head.headers["content-type"].startswith("text/event-stream")
+            listed = [await client.request(method, "/api/v1/runs") for method in ("HEAD", "GET")]
+            assert listed[0].headers["content-length"] == listed[1].headers["content-length"]
+            assert listed[1].json()["items"][0]["id"] == run.id
+        until(lambda: not len(server.service.opened.streams), "the streams are let go")

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from tests.http.conftest import Api
+from tests.support.retry_policies import POLICIES
+from workbell import Retry
 from workbell.scheduling.declare import NAMES
 from workbell.scheduling.schedules import Declaration
 from workbell.wire.schedules import ScheduleUpdateBody
@@ -31,7 +33,7 @@ BY_ITSELF = {"updated_at", "next_run_at", "last_scheduled_at"}
 
 
 def test_every_setting_can_be_changed() -> None:
-    assert set(ScheduleUpdateBody.__struct_fields__) == NAMES | {"job"}
+    assert set(ScheduleUpdateBody.__struct_fields__) == NAMES | {"job", "kind", "expression", "retry_policy"}
 
 
 async def test_what_is_named_changes_and_the_rest_stays(api: Api) -> None:
@@ -47,6 +49,16 @@ async def test_what_is_named_changes_and_the_rest_stays(api: Api) -> None:
     assert await api.operator.ask("PATCH", PATH, 200, {}) == told
     told = await api.operator.ask("PATCH", PATH, 200, {"job": "rest", "payload": None})
     assert (told["job"], told["payload"]) == ("rest", {})
+
+
+@pytest.mark.parametrize(("policy", "meant"), POLICIES, ids=str)
+async def test_each_field_of_a_retry_policy_is_optional(api: Api, policy: dict[str, Any], meant: Retry) -> None:
+    """E3: what is left out has its default, without jitter, over HTTP as in Python."""
+    told = await api.operator.ask("PUT", PATH, 200, WHOLE | {"retry": policy})
+    stored = api.a.schedules.get("nightly").options
+    assert (stored.retry, told["retry"]["jitter"]) == (meant, 0)
+    declared = api.a.schedules.put("nightly", job="send", cron="0 3 * * *", payload={"to": "x"}, retry=policy)
+    assert declared.options.retry == meant
 
 
 async def test_only_what_was_read(api: Api) -> None:
@@ -92,7 +104,7 @@ async def test_a_retry_policy_of_either_kind(api: Api) -> None:
     told = await api.operator.ask("PUT", PATH, 200, WHOLE)
     assert told["retry_policy"] == {"max_retries": 2, "backoff_ms": 500, "backoff_type": "fixed"}
     told = await api.operator.ask("PATCH", PATH, 200, {"retry": {"max_retries": 1}})
-    assert told["retry_policy"] == {"max_retries": 1, "backoff_ms": 1000, "backoff_type": "fixed"}
+    assert told["retry_policy"] == {"max_retries": 1, "backoff_ms": 2000, "backoff_type": "fixed"}
     told = await api.operator.ask("PATCH", PATH, 200, {"retry": {"attempts": 4, "give_up_on": ["ValueError"]}})
     assert (told["retry"]["attempts"], told["retry"]["give_up_on"], told["retry_policy"]) == (4, ["ValueError"], None)
     refused = await api.operator.ask("PATCH", PATH, 422, {"retry": {"max_retries": 1, "attempts": 2}})

@@ -21,6 +21,14 @@ NEW: dict[str, Any] = {"url": "https://hooks.example.com/x", "patterns": ["posts
 TOKEN = "very-private-header"
 
 
+async def test_what_a_policy_leaves_out_is_as_for_deliveries(api: Api) -> None:
+    made = await api.operator.ask("POST", "/webhooks", 201, NEW | {"retry_config": {"initial_delay_ms": 7000}})
+    wanted = {"max_attempts": 10, "initial_delay_ms": 7000, "backoff_multiplier": 6, "max_delay_ms": 86_400_000}
+    assert made["retry_config"] == wanted
+    told = await api.operator.ask("PATCH", f"/webhooks/{made['id']}", 200, {"retry_config": {"max_attempts": 4}})
+    assert told["retry_config"] == wanted | {"max_attempts": 4, "initial_delay_ms": 5000}
+
+
 async def test_an_endpoint_from_its_making_to_its_end(api: Api) -> None:
     asked = NEW | {"headers": {"x-token": TOKEN}, "rate": "10/s", "retry_config": {"max_attempts": 2}, "timeout": 3}
     made = await api.operator.ask("POST", "/webhooks", 201, asked)

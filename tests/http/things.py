@@ -86,6 +86,7 @@ BODIES: Mapping[tuple[str, str], Any] = {
     ("POST", "/events"): {"type": "posts.created"},
     ("POST", "/events/batch"): {"events": [{"type": "posts.created"}]},
     ("PUT", "/jobs/{name}"): {"handler": "send", "payload": {"to": "x"}},
+    ("PATCH", "/jobs/{name}"): {"description": "x"},
     ("PUT", "/schedules/{name}"): {"job": "send", "cron": "0 4 * * *", "payload": {"to": "x"}},
     ("PATCH", "/schedules/{name}"): {"description": "x"},
     ("POST", "/cron/preview"): {"cron": "0 4 * * *"},

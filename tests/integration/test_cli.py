@@ -130,6 +130,22 @@ def test_newer_schema(name: str, tmp_path: Path) -> None:
     assert_refused(call(tmp_path, name, "--url", "sqlite:///new.db"), 78, "99", "pip install --upgrade workbell")
 
 
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+def test_a_reader_that_has_seen_enough_is_no_failure(form: list[str], tmp_path: Path) -> None:
+    with Workbell(f"sqlite:///{tmp_path}/workbell.db") as bell:
+
+        @bell.job
+        def note(text: str) -> None: ...
+
+        bell.enqueue_many([note.request("x" * 500) for _ in range(1000)])  # more than a pipe holds
+    listed = command("runs", "list", "--limit", "1000", *form)
+    with subprocess.Popen(listed, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.read(1)
+        process.stdout.close()
+        assert process.wait(60) == 0
+
+
 def test_interrupted(tmp_path: Path) -> None:
     """Ctrl-C ends with 130, in one line, and takes the worker processes along."""
     bench = subprocess.Popen(

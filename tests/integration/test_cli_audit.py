@@ -17,7 +17,7 @@ from workbell.trust.sealing import VARIABLE, new_key
 LOOKING = """
 agents list show, events emit list show tail match, jobs list show run runs, queues list, runs list show logs watch why,
 schedules list show preview ticks, tenants list show, tokens list, triggers list show, webhooks list show deliveries
-new-key, workers list
+new-key, workers list rewinds
 """
 # Those that other tests look at.
 ELSEWHERE = """
@@ -79,13 +79,14 @@ def test_runs_jobs_and_queues(log: Log, folder: Folder, bell: Workbell) -> None:
     assert log.leaves("runs.retry", "runs", "retry", run.id) == run.id
     log.leaves(None, "runs", "cancel", "--all", "--dry-run")
     log.leaves(None, "runs", "cancel", "nonsense", code=4)
-    made = folder.ask("runs", "cancel", "--all", "--job", "tidy", "--yes")
+    made = folder.ask("runs", "cancel", "--all", "--job", "tidy", "--yes")["run"]
     entry = folder.ask("audit", "-n", "1")[0]
     assert (entry["action"], entry["subject"]) == ("bulk.act", made["id"])
     assert entry["detail"] == {"action": "cancel", "job": "tidy"}
     assert log.leaves("jobs.pause", "jobs", "pause", "tidy") == "tidy"
     assert log.leaves("jobs.resume", "jobs", "resume", "tidy") == "tidy"
     assert log.leaves("jobs.put", "jobs", "put", "tidy-eu", "--handler", "tidy") == "tidy-eu"
+    assert log.leaves("jobs.change", "jobs", "update", "tidy-eu", "--tag", "t") == "tidy-eu"
     assert log.leaves("jobs.disable", "jobs", "disable", "tidy-eu") == "tidy-eu"
     assert log.leaves("jobs.enable", "jobs", "enable", "tidy-eu") == "tidy-eu"
     assert log.leaves("jobs.delete", "jobs", "remove", "tidy-eu", "--yes") == "tidy-eu"
@@ -103,7 +104,7 @@ def test_schedules_and_triggers(log: Log, folder: Folder, bell: Workbell) -> Non
     assert log.leaves("schedules.pause", "schedules", "pause", "nightly") == "nightly"
     assert log.leaves("schedules.resume", "schedules", "resume", "nightly") == "nightly"
     assert log.leaves("schedules.run", "schedules", "run", "nightly") == "nightly"
-    log.leaves(None, "schedules", "remove", "nightly", code=130)  # it was asked, and nobody said yes
+    log.leaves(None, "schedules", "remove", "nightly", code=2)  # it was asked, and nobody said yes
     assert log.leaves("schedules.delete", "schedules", "remove", "nightly", "--yes") == "nightly"
     trigger = log.leaves("triggers.add", "triggers", "add", "on-post", "--pattern", "posts.*", "--job", "hear")
     assert trigger == bell.triggers.get("on-post").id

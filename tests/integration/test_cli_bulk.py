@@ -59,8 +59,8 @@ def test_cancelling_all_of_a_filter(folder: Folder, bell: Workbell) -> None:
 def test_repeating_all_of_a_filter(folder: Folder, bell: Workbell) -> None:
     failed = [bell.enqueue("send", {"to": f"a{number}"}).id for number in range(3)]
     drain(bell)
-    bulk = folder.call("runs", "retry", "--all", "--input", "to=a1", "--json", typed="y\n")
-    assert '"job": "bulk-action"' in bulk.out
+    assert folder.call("runs", "retry", "--all", "--input", "to=a1", typed="y\n").code == 0
+    assert [run.job for run in bell.runs(limit=1)] == ["bulk-action"]
     bell.pause(queue="default")
     drain(bell)
     assert [run.retry_of for run in bell.runs(status="queued")] == [failed[1]]
@@ -75,6 +75,30 @@ def test_repeating_all_of_a_filter(folder: Folder, bell: Workbell) -> None:
     shown = folder.call("runs", "show", failed[1]).out
     assert f"{new['id']} (queued)" in next(line for line in shown.splitlines() if line.strip().startswith("retried by"))
     assert_refused(folder.call("runs", "retry", "--all", "--status", "queued"), 1, "a run that is queued has not ended")
+
+
+@pytest.mark.parametrize("action", ["cancel", "retry"])
+def test_programs_get_one_object_whatever_there_is_to_do(folder: Folder, bell: Workbell, action: str) -> None:
+    nothing = {"count": 0, "capped": False, "run": None}
+    assert folder.ask("runs", action, "--all") == folder.ask("runs", action, "--all", "--dry-run") == nothing
+    bell.enqueue("send", {"to": "a"}, delay=60 if action == "cancel" else 0)
+    drain(bell)
+    assert folder.ask("runs", action, "--all", "--dry-run") == nothing | {"count": 1}
+    answer = folder.call("runs", action, "--all", "--json", typed="y\n")
+    assert (answer.code, answer.out) == (2, "")
+    assert "With --json nobody is asked: give --yes." in answer.error
+    told = folder.ask("runs", action, "--all", "--yes")
+    assert (told["count"], told["run"]["id"]) == (1, bell.runs(job="bulk-action")[0].id)
+
+
+def test_without_an_answer_it_is_said_how_to_go_on(folder: Folder, bell: Workbell) -> None:
+    """In a script there is nobody to ask."""
+    bell.enqueue("send", {"to": "a"}, delay=60)
+    answer = folder.call("runs", "cancel", "--all", typed="")
+    assert answer.code == 2
+    assert "Cancel 1 run of tenant default?" in answer.error
+    assert "Nobody has answered: give --yes." in answer.error
+    assert bell.runs(job="bulk-action") == []
 
 
 @pytest.mark.parametrize("words", [[], ["abcdef", "--all"], ["abcdef", "--tag", "t"], ["abcdef", "--yes"]])

@@ -43,7 +43,20 @@ def test_in_order(folder: Folder) -> None:
     folder.write("jobs/two.py", GOOD)
     folder.write("jobs/_helper.py", "nothing = 1\n")
     assert folder.call("check") == (0, "2 job files are in order.\n", "")
-    assert folder.ask("check") == {"files": 2, "problems": []}
+    assert folder.ask("check") == {"app": None, "jobs": 0, "schedules": 0, "files": 2, "problems": []}
+
+
+def test_an_app_in_order_is_named(folder: Folder) -> None:
+    """It says what was checked: the app with its jobs and schedules, and the job files."""
+    text = "from workbell import Workbell\nbell = Workbell()\n@bell.job(cron='0 3 * * *')\ndef tidy(): ...\n"
+    folder.write("shop.py", text + "@bell.job\ndef send(): ...\n")
+    none = "There are no job files in jobs/.\n"
+    said = "The app shop:bell is in order: 2 jobs, 1 schedule."
+    assert folder.call("check", "--app", "shop:bell") == (0, f"{said}\n{none}", "")
+    told = {"app": "shop:bell", "jobs": 2, "schedules": 1, "files": 0, "problems": []}
+    assert folder.ask("check", "--app", "shop:bell") == told
+    folder.write("jobs/one.py", GOOD)
+    assert folder.call("check", "--app", "shop:bell") == (0, f"{said}\n1 job file is in order.\n", "")
 
 
 def test_a_broken_workbell_toml_does_not_hide_the_rest(folder: Folder) -> None:

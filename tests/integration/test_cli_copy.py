@@ -32,6 +32,12 @@ def source(tmp_path: Path) -> str:
     return url
 
 
+def test_from_is_the_url(tmp_path: Path) -> None:
+    answer = call(tmp_path, "copy", "--from", "sqlite:///old.db", "--to", "sqlite:///new.db")
+    assert answer.code == 2
+    assert "There is no --from; --url names the store to copy from." in answer.error
+
+
 async def _work(bell: Workbell, ids: list[str]) -> None:
     async with bell.running():
         for run_id in ids:
@@ -148,7 +154,7 @@ def test_running_work_is_refused_unless_forced(source: str, tmp_path: Path) -> N
     now = store.clock.now()
     heads = store.runs.survey(-1, 10)
     picks = [Pick(head.lane_id, head.rank, 1) for head in heads]
-    claimed = store.runs.claim(picks, 10, LeaseTerms("host/1/2", now, now + timedelta(hours=1)))
+    claimed = store.runs.claim(picks, 10, LeaseTerms.drawn("host/1/2", now, now + timedelta(hours=1)))
     store.close()
     assert claimed
     answer = call(tmp_path, "copy", "--url", source, "--to", "sqlite:///new.db")

@@ -24,6 +24,7 @@ from tests.support.waiting import until
 from workbell import Run, Status, Workbell
 from workbell.cli.run_lines import MOST_FRAMES, MOST_WAITING, RunLines
 from workbell.model.error_text import describe_error
+from workbell.model.ids import new_id
 from workbell.model.run import LIVE, Lane
 from workbell.model.state import Move
 from workbell.notices.bus import Notice
@@ -259,6 +260,49 @@ def test_starts_are_shown_only_as_a_trace() -> None:
     """B11: with the log level debug."""
     assert shown(Notice(Move.START, RUN)) == ""
     assert "started" in shown(Notice(Move.START, RUN), trace=True)
+
+
+def failures(count: int, error: str = "ValueError: no order {}", move: Move = Move.FAIL) -> list[Notice]:
+    """Failures of many runs that differ in a number only."""
+    return [moved(move, id=new_id(), error=error.format(number), reason="error") for number in range(count)]
+
+
+@pytest.mark.parametrize("move", [Move.FAIL, Move.RETRY])
+def test_failures_that_are_alike_are_folded(move: Move, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first with its frames, two more as lines, and then their number."""
+    monkeypatch.chdir(Path(__file__).parent)
+    error = failing().replace("ValueError: no", "ValueError: no order {}", 1).replace('{}["x"]', '{{}}["x"]')
+    lines = shown(*failures(210, error, move)).splitlines()
+    heads = [line for line in lines if "order" in line and "Note" not in line]
+    assert len(heads) == 4, lines
+    assert "× 210" in heads[-1]
+    assert sum("Caused by" in line for line in lines) == (1 if move is Move.FAIL else 0)
+    assert len(lines) <= 10
+
+
+def test_failures_that_are_not_alike_are_not_folded() -> None:
+    """Another job, another kind, another text: each is printed."""
+    errors = ["ValueError: no", "TypeError: no", "ValueError: yes"]
+    jobs = [Lane("default", "default", name) for name in ("send", "pack")]
+    lines = shown(*(moved(Move.FAIL, lane=lane, error=error, reason="error") for error in errors for lane in jobs))
+    assert len(lines.splitlines()) == 6
+    assert "×" not in lines
+    frame = '> File "a.py", line {}, in run\n    raise ValueError("no")'
+    places = [f"ValueError: no\nTraceback (most recent call last):\n{frame.format(line)}" for line in range(6)]
+    assert "×" not in shown(*(moved(Move.FAIL, error=error, reason="error") for error in places)), "at other lines"
+    assert "×" not in shown(*failures(210), trace=True), "a trace has every line"
+
+
+def test_folds_are_told_while_others_go_on() -> None:
+    """A count is printed after a while, also if nothing else happens."""
+    file = StringIO()
+    lines = RunLines(Console(file=file, width=300))
+    lines.on_notices(failures(20))
+    until(lambda: "× 20" in file.getvalue(), "the number of failures")
+    lines.on_notices(failures(5))
+    until(lambda: "× 25" in file.getvalue(), "the number of failures")
+    lines.close()
+    assert file.getvalue().count("×") == 2
 
 
 def test_more_than_can_be_read_is_summed_up() -> None:

@@ -97,7 +97,10 @@ def test_list(folder: Folder, bell: Workbell) -> None:
         assert f'x {{"id":{number}}}' in text
     assert [event["id"] for event in folder.ask("events", "list", "--type", "posts.*")] == [made[2].id, made[0].id]
     page = folder.call("events", "list", "-n", "2")
-    assert f"--before {made[1].id[-8:]}" in page.error
+    assert f"--before {made[1].id}\n" in page.error
+    removed, last = new_id(), bell.emit("posts.d")
+    assert [event["id"] for event in folder.ask("events", "list", "--before", last.id, "-n", "1")] == [made[2].id]
+    assert [event["id"] for event in folder.ask("events", "list", "--before", removed, "-n", "1")] == [made[2].id]
     assert [event["id"] for event in folder.ask("events", "list", "--before", made[1].id[-8:])] == [made[0].id]
     assert folder.call("events", "list", "--type", "nobody.*").out == "No event matches the filter.\n"
     assert_refused(folder.call("events", "list", "--type", "po*"), 1, "one whole segment")

@@ -15,7 +15,11 @@ from tests.support import kumofire
 from tests.support.command_line import assert_refused
 from tests.support.imported import assert_imported, work_off
 from tests.support.kumofire import content, definition, export, lock, run, run_id, schedule, schema, write
-from workbell import Status, StoreUnavailable, Workbell
+from tests.support.served import served
+from workbell import Client, Status, StoreUnavailable, Workbell
+from workbell.claims.claiming import Claimant, FairClaims
+from workbell.engine.claim_hints import ReceivedHints
+from workbell.queues.port import Permit
 from workbell.stores.port import Store
 from workbell.stores.sql_store import SqlStore
 from workbell.stores.store_page import StorePage
@@ -217,7 +221,6 @@ def test_what_cannot_be_taken_over_is_said(folder: Folder, database: Path, now: 
     write(
         database,
         [
-            run(20, "queued", id="job_run_1"),
             run(21, "queued", payload="{not JSON"),
             run(22, "queued", job_name="clean-history"),
             run(23, "exploded"),
@@ -225,30 +228,96 @@ def test_what_cannot_be_taken_over_is_said(folder: Folder, database: Path, now: 
             run(25, "queued", dedupe_key=" a key "),
             run(26, "queued", attempt="many"),
             schedule("x-1", "mail", "lunar", "full", schedule_key="moon"),
-            schedule("x-2", "mail", "cron", "61 * * * *", schedule_key="wrong", next_run_at="2030-01-01T00:00:00.000Z"),
-            schedule("x-3", "mail", "interval", "5m", schedule_key="five", next_run_at="2030-01-01T00:00:07.000Z"),
+            schedule("x-2", "mail", "cron", "61 * * * *", schedule_key="wrong", next_run_at="2090-01-01T00:00:00.000Z"),
+            schedule("x-3", "mail", "interval", "5m", schedule_key="five", next_run_at="2090-01-01T00:00:07.000Z"),
             schedule(
-                "x-4", "mail", "once", "2030-01-01T00:00:00Z", schedule_key="once", next_run_at="2030-01-01T00:00:00Z"
+                "x-4", "mail", "once", "2090-01-01T00:00:00Z", schedule_key="once", next_run_at="2090-01-01T00:00:00Z"
             ),
         ],
     )
     url = f"sqlite:///{folder.path}/new.db"
     answer = folder.call("import", "kumofire", "--from", "kumofire.db", "--to", url)
     assert answer.code == 1
-    assert "7 rows were left out that would have done something" in answer.error
-    for words in ("no UUID", "is no JSON", "one of Workbell's own", "'exploded' is unknown", "'soon' is no time"):
+    assert "6 rows were left out that would have done something" in answer.error
+    for words in ("is no JSON", "one of Workbell's own", "'exploded' is unknown", "'soon' is no time"):
         assert words in answer.out
     assert "wrong: it is disabled here" in answer.out
     told = take_incomplete(folder, url)
     assert told["imported"] == NONE
-    assert {one["id"] for one in told["skipped"]} == {"job_run_1", "moon", *map(run_id, (21, 22, 23, 24, 26))}
+    assert {one["id"] for one in told["skipped"]} == {"moon", *map(run_id, (21, 22, 23, 24, 26))}
     with Workbell(url) as bell:
         schedules = {one.name: one for one in bell.schedules.list()}
         kinds = [schedules[name].kind.value for name in ("wrong", "five", "once")]
         assert (schedules["wrong"].enabled, kinds) == (False, ["cron", "interval", "once"])
-        assert schedules["five"].expression == "5m from 2030-01-01T00:00:07Z"
+        assert schedules["five"].expression == "5m from 2090-01-01T00:00:07Z"
         assert bell.get(run_id(25)).key is None
         assert bell.get(run_id(25)).status is Status.QUEUED
+
+
+IDS = ["01JQ4Z9V3K8M2N5P7R9T1W3X5Y", "01jq4z9v3k8m2n5p7r9t1w3x5z", "cjld2cjxh0000qzrmn831i7rn", "job_run_1", "42"]
+
+
+def test_ids_that_are_no_uuids_are_kept(folder: Folder, sql_store_url: str) -> None:
+    """D7: a run is found by the text that applications stored, by every verb and through every door."""
+    rows = [run(number, "queued", id=text) for number, text in enumerate(IDS, 30)]
+    rows += [run(50, "failed", id="old_1", dedupe_key="one", finished_at=kumofire.text_of(kumofire.CREATED))]
+    rows.append(schedule("sched_1", "mail", "cron", "0 5 * * *", schedule_key="daily"))
+    write(folder.path / "kumofire.db", [*schema(), definition("mail"), *rows])
+    told = take(folder, sql_store_url)
+    assert (told["complete"], told["skipped"], told["imported"]["waiting runs"]) == (True, [], len(IDS))
+    assert take(folder, sql_store_url)["there"]["waiting runs"] == len(IDS)
+    folder.write("workbell.toml", f'url = "{sql_store_url}"\n')
+    with Workbell(sql_store_url) as bell:
+        bell.job(name="mail")(lambda to: to)
+        found = [bell.get(text) for text in IDS]
+        assert [one.imported_id for one in found] == [one.as_dict()["imported_id"] for one in found] == IDS
+        assert [one.input["to"] for one in found] == [f"n{number}" for number in range(30, 35)]
+        assert {one.id: one.imported_id for one in bell.runs(limit=100, status="queued")} == {
+            one.id: one.imported_id for one in found
+        }
+        assert bell.enqueue("mail", {"to": "x"}, key="one", key_scope="tenant").id == bell.get("old_1").id
+        assert bell.schedules.get("sched_1") == bell.schedules.get("daily")
+        assert bell.cancel("job_run_1").id == found[3].id
+        assert "canceled" in bell.why("job_run_1")
+        assert bell.attempts("job_run_1") == bell.logs("job_run_1") == []
+        again = bell.retry("job_run_1")
+        assert (again.imported_id, again.retry_of) == (None, found[3].id)
+        assert [one.id for one in bell.runs(retry_of="job_run_1")] == [again.id]
+        bell.cancel(again.id)
+        one, other = bell.consume(runs=IDS[:2]).results
+        assert ([one.run, other.run], one.answer, other.answer) == (IDS[:2], "done", "done")
+        assert bell.consume(message={"kumofireJobRunId": IDS[2]}).results[0].status == "succeeded"
+        assert bell.wait(IDS[2], timeout=5).result == "n32"
+        assert [attempt.run for attempt in bell.attempts(IDS[2])] == [found[2].id]
+        token = bell.tokens.create("reader", scopes=["read"]).text
+        with served(bell) as service, Client(service.url, token) as client:
+            assert [client.get(text).imported_id for text in IDS] == IDS
+            assert client.why("42") == bell.why("42")
+        for text in (*IDS, "01jq4z9v3k8m2n5p7r9t1w3x5y", "01JQ4Z9V3K8M2N5P7R9T1W3X5Y"[-8:], "n831i7rn", "job_ru"):
+            shown = folder.ask("runs", "show", text)
+            assert text.lower() in shown["imported_id"].lower()
+            assert bell.get(shown["id"]).imported_id == shown["imported_id"]
+        assert IDS[2] in folder.call("runs", "show", IDS[2]).out
+        assert_refused(folder.call("runs", "show", "01JQ4Z"), 1, "is a part of 2 ids", IDS[0], IDS[1])
+        assert all(text in folder.call("runs", "list").out for text in IDS)
+        for text in ("43", "job_run_2", "..", "a/b", "\x00", ""):
+            assert_refused(folder.call("runs", "show", text), 4, "There is no run")
+
+
+def test_messages_wake_a_worker_for_what_was_imported(folder: Folder, sql_store_url: str) -> None:
+    """What is left in a queue of Kumofire names runs by their old ids."""
+    runs = [run(number, "queued", id=text) for number, text in enumerate(IDS[:2])]
+    write(folder.path / "kumofire.db", [*schema(), definition("mail"), *runs])
+    take(folder, sql_store_url)
+    with Workbell(sql_store_url) as bell:
+        bell.job(name="mail")(lambda to: to)
+        claims = FairClaims(bell.store)
+        now = bell.store.clock.now()
+        claimant = Claimant("a/1/1/1", timedelta(seconds=30), serves=lambda _lane: True, limits=lambda _lane: ())
+        (first,) = claims.claim(claimant, 1, now)  # then their lane is known
+        left = next(text for text in IDS[:2] if text != first.imported_id)
+        named = ReceivedHints(False, [Permit(left), Permit("nobody's")]).runs
+        assert [one.imported_id for one in claims.take(claimant, named, now)] == [left]
 
 
 def take_incomplete(folder: Folder, url: str) -> Any:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from threading import Thread
 
 import pytest
 
-from tests.integration.conftest import Folder
+from tests.integration.conftest import Folder, lines_on_terminal
 from tests.support.command_line import assert_refused
 from tests.support.waiting import until
 from workbell import Retry, Workbell
 from workbell.engine.clean_history import clean_job
+from workbell.model.ids import new_id
+from workbell.model.run import Lane, NewRun, Run, Status
+from workbell.testing import drain
 
 APP = """
 from workbell import Retry, Workbell
@@ -89,6 +93,54 @@ def test_the_system_s_own_job_starts_by_itself(project: Folder) -> None:
         bell.store.jobs.put([clean_job(bell.tenant, bell.store.clock.now())])
     assert "by itself" in project.call("jobs", "list").out
     assert "by itself" in project.call("jobs", "show", "clean-history").out
+    (line,) = [line for line in project.call("jobs", "list").out.splitlines() if line.startswith("clean-history")]
+    assert re.search(r" in (60|59) min", line), line
+    with Workbell(f"sqlite:///{project.path}/own.db") as bell:
+        known = bell.jobs.get("clean-history")
+        assert project.ask("jobs", "show", "clean-history")["next_run_at"] == written(known.created_at + HOUR)
+        made = run_of("clean-history", bell.store.clock.now() + timedelta(minutes=-1))
+        bell.store.runs.add([made])
+        assert project.ask("jobs", "show", "clean-history")["next_run_at"] == written(made.run.created_at + HOUR)
+
+
+HOUR = timedelta(hours=1)
+
+
+def run_of(job: str, made_at: datetime) -> NewRun:
+    return NewRun(Run(new_id(), Lane("default", "system", job), Status.QUEUED, 0, made_at, made_at, made_at))
+
+
+def written(at: datetime) -> str:
+    return at.isoformat().replace("+00:00", "Z")
+
+
+LONG_NAME = "send_the_weekly_letter_to_everybody"
+
+
+@pytest.mark.parametrize("what", ["jobs", "schedules"])
+def test_a_list_fits_a_terminal(folder: Folder, what: str) -> None:
+    """One line each; `--wide` and pipes have all of it."""
+    folder.write("workbell.toml", 'url = "sqlite:///own.db"\n')
+    with Workbell(f"sqlite:///{folder.path}/own.db") as bell:
+        for name in (LONG_NAME, "tidy"):
+            bell.job(name=name)(lambda: None)
+            zone = "America/Argentina/Buenos_Aires"
+            bell.schedules.put(name, job=name, cron="15,45 8-18 * * MON-FRI", timezone=zone)
+        bell.store.jobs.put(bell.registry.declared_jobs(bell.store.clock, bell.tenant))
+        drain(bell)
+    header, *lines = lines_on_terminal(folder, what, "list", width=80)
+    assert header.split()[0] == what[:-1]
+    own = [line for line in lines if not line.startswith("clean-history")]
+    assert [line.split()[0][:10] for line in own] == ["send_the_w", "tidy"]
+    assert max(map(len, lines)) <= 80
+    assert "in " in own[0], "the next run"
+    assert header.split()[-1] in ("where", "last")
+    for text in (
+        folder.call(what, "list").out,
+        "".join(lines_on_terminal(folder, what, "list", "--wide", width=80)),
+    ):
+        assert LONG_NAME in text
+        assert "America/Argentina/Buenos_Aires" in text
 
 
 def test_a_broken_file_is_mentioned(project: Folder) -> None:
@@ -211,6 +263,18 @@ def test_a_paused_job_is_marked(project: Folder) -> None:
     assert "paused" not in project.call("jobs", "show", "hello").out
 
 
+OPTION_FACTS = (
+    "target label:gpu",
+    "tag z",
+    "replace tag a new run cancels those of its tag that have not started",
+    "user id ada",
+    "persistent no",
+    "auto reschedule 10 min after a failure",
+    "remove delay 1 h after the end",
+    "expires 1 min 30 s after it is due",
+)
+
+
 class TestDefinitions:
     """D2: jobs as data, by hand."""
 
@@ -246,6 +310,50 @@ class TestDefinitions:
             "jobs.put",
             "jobs.put",
         ]
+
+    def test_update_changes_what_is_given(self, project: Folder) -> None:
+        project.call(*self.PUT, "--tag", "z", "--rate", "9/m", "--attempts", "5", "--retry-delay", "3s")
+        made = project.ask("jobs", "show", "hello-eu")
+        answer = project.call("jobs", "update", "hello-eu", "--timeout", "9s", "--attempts", "2")
+        assert (answer.code, answer.out) == (0, "hello-eu: runs the code of hello.\n")
+        found = project.ask("jobs", "show", "hello-eu")
+        assert {word for word in found if found[word] != made[word]} == {"timeout", "retry", "version", "updated_at"}
+        assert (found["timeout"], found["retry"]["attempts"], found["retry"]["delay"]) == (9.0, 2, 3.0)
+        back = ("--default", "rate", "--default", "retry", "--default", "template", "--disabled")
+        found = json.loads(project.call("jobs", "update", "hello-eu", *back, "--handler", "clean_up", "--json").out)
+        assert (found["rate"], found["retry"], found["payload"], found["enabled"]) == (None, None, None, False)
+        assert (found["handler"], found["tag"], found["timeout"]) == ("clean_up", "z", 9.0)
+        entry = project.ask("audit")[0]
+        changed = ["enabled", "handler", "payload", "rate", "retry"]
+        assert (entry["action"], entry["subject"], entry["detail"]["changed"]) == ("jobs.change", "hello-eu", changed)
+
+    def test_what_update_refuses(self, project: Folder) -> None:
+        project.call(*self.PUT)
+        before = project.ask("jobs", "show", "hello-eu")
+        for wrong, said in (
+            ((), "Say what to change"),
+            (("--tag", "x", "--default", "tag"), "--default tag and another value of it say two things"),
+            (("--attempts", "2", "--default", "retry"), "--default retry and another value of it say two things"),
+        ):
+            answer = project.call("jobs", "update", "hello-eu", *wrong)
+            assert (answer.code, said in answer.error) == (2, True)
+        assert_refused(project.call("jobs", "update", "hello", "--tag", "x"), 1, "code declares it")
+        assert_refused(project.call("jobs", "update", "nobody", "--tag", "x"), 4, "There is no job 'nobody'")
+        wrong = project.call("jobs", "update", "hello-eu", "--template", '{"colour": 1}')
+        assert_refused(wrong, 1, "its handler has no argument 'colour'")
+        assert project.ask("jobs", "show", "hello-eu") == before
+
+    def test_show_says_what_is_set(self, project: Folder) -> None:
+        project.call(
+            *self.PUT,
+            *("--tag", "z", "--replace-tag", "--user-id", "ada", "--target", "label:gpu", "--no-persistent"),
+            *("--auto-reschedule", "10m", "--remove-delay", "1h", "--expires", "90s"),
+        )
+        said = " ".join(project.call("jobs", "show", "hello-eu").out.split())
+        for fact in OPTION_FACTS:
+            assert fact in said
+        plain = project.call("jobs", "show", "hello").out
+        assert not [name for name in ("tag", "user", "target", "persistent", "reschedule", "delay") if name in plain]
 
     def test_what_is_missing_is_said(self, project: Folder) -> None:
         made = project.call("jobs", "put", "later-eu", "--handler", "later")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -16,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.integration.conftest import Folder
+from tests.integration.conftest import Folder, lines_on_terminal, on_terminal
 from tests.support.command_line import assert_refused, command, environment
 from tests.support.waiting import until
 from tests.unit.makers import worker_of
@@ -25,6 +24,7 @@ from workbell.model.ids import new_id
 from workbell.model.worker import Worker
 from workbell.testing import drain
 from workbell.testing.sqlite_files import SqliteFiles
+from workbell.wire.runs import AttemptShown
 
 URL = "sqlite:///own.db"
 
@@ -116,6 +116,22 @@ def test_list(folder: Folder, bell: Workbell) -> None:
     assert_refused(folder.call("runs", "list", "--schedule", "nobody"), 4, "'nobody'")
 
 
+def test_attempts_have_the_fields_of_the_api(folder: Folder, bell: Workbell) -> None:
+    run = done(bell)
+    [attempt] = folder.ask("runs", "show", run.id)["attempts"]
+    kept = bell.attempts(run.id)[0]
+    assert attempt == msgspec.json.decode(msgspec.json.encode(AttemptShown.of(kept, kept.worker)))
+    assert attempt["result"] == "Hello Ada"
+
+
+def test_pages_go_on_where_a_run_was_removed(folder: Folder, bell: Workbell) -> None:
+    """A whole id is a place in the list; and the next page is asked for by one, as parts are known of new runs only."""
+    first, removed, second = done(bell), new_id(), done(bell)
+    assert [run["id"] for run in folder.ask("runs", "list", "--before", removed)] == [first.id]
+    assert folder.call("runs", "list", "-n", "1").error == f"Older ones: --before {second.id}\n"
+    assert_refused(folder.call("runs", "list", "--before", removed[-8:]), 4, "an older one needs its whole id")
+
+
 def test_show(folder: Folder, bell: Workbell) -> None:
     run = done(bell)
     text = folder.call("runs", "show", run.id).out
@@ -125,6 +141,22 @@ def test_show(folder: Folder, bell: Workbell) -> None:
     assert f"workbell runs logs {run.id[-8:]}" in text
     told = folder.ask("runs", "show", run.id)
     assert (told["result"], told["progress"]["done"], len(told["attempts"])) == ("Hello Ada", 3, 1)
+
+
+def test_show_says_which_options_are_set(folder: Folder, bell: Workbell) -> None:
+    run = bell.enqueue("greet", {"name": "Ada"}, timeout=90, auto_reschedule=3600, remove_delay=86400, persistent=False)
+    text = " ".join(folder.call("runs", "show", run.id).out.split())
+    for fact in (
+        "timeout 1 min 30 s",
+        "auto reschedule 1 h after a failure",
+        "remove delay 1 d after the end",
+        "persistent no",
+    ):
+        assert fact in text, text
+    told = folder.ask("runs", "show", run.id)
+    assert (told["timeout"], told["auto_reschedule"], told["remove_delay"]) == (90, 3600, 86400)
+    plain = folder.call("runs", "show", bell.enqueue("greet", {"name": "Ada"}).id).out
+    assert not [word for word in ("timeout", "reschedule", "remove delay", "persistent") if word in plain]
 
 
 def test_show_what_failed(folder: Folder, bell: Workbell) -> None:
@@ -140,6 +172,34 @@ def test_show_what_failed(folder: Folder, bell: Workbell) -> None:
     assert [attempt["status"] for attempt in told["attempts"]] == ["failed", "failed"]
     assert all(attempt["error"].startswith("ValueError: no such thing") for attempt in told["attempts"])
     assert {one["error_type"] for one in (told, *told["attempts"])} == {"builtins.ValueError"}
+
+
+def test_show_what_runs_again(folder: Folder, bell: Workbell) -> None:
+    """The error of an earlier attempt is shown as that attempt's, not as one of the attempt that is running."""
+    failed_once, go_on = threading.Event(), threading.Event()
+
+    @bell.job(retry=Retry(attempts=2, delay=0))
+    def second_time(ctx: Context) -> None:
+        if ctx.run.attempt == 1:
+            raise ValueError("the first time")
+        failed_once.set()
+        go_on.wait(30)
+
+    run = bell.enqueue("second_time")
+    with worker(bell):
+        assert failed_once.wait(30)
+        try:
+            told = folder.ask("runs", "show", run.id)
+            text = folder.call("runs", "show", run.id).out
+        finally:
+            go_on.set()
+    assert [(one["status"], one["error_type"]) for one in told["attempts"]] == [
+        ("failed", "builtins.ValueError"),
+        ("running", None),
+    ]
+    assert "Error of attempt 1\n  ValueError: the first time" in text
+    assert "Last error" not in text
+    assert "error type" not in text
 
 
 @pytest.mark.parametrize("verb", ["show", "logs", "watch", "cancel", "retry", "why"])
@@ -232,22 +292,6 @@ def test_watch_in_json(folder: Folder, bell: Workbell) -> None:
     assert last["run"]["status"] == "failed"
 
 
-def on_terminal(folder: Folder, *arguments: str, width: int = 80) -> tuple[subprocess.Popen[bytes], int]:
-    """A command on a terminal of its own; its other end."""
-    ours, theirs = pty.openpty()
-    import fcntl
-    import struct
-    import termios
-
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-    extra = {"TERM": "xterm", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
-    started = subprocess.Popen(
-        command(*arguments), cwd=folder.path, env=environment(**extra), stdin=theirs, stdout=theirs, stderr=theirs
-    )
-    os.close(theirs)
-    return started, ours
-
-
 def read_until(end: int, words: str) -> str:
     seen = ""
     while words not in seen:
@@ -289,18 +333,39 @@ def test_watch_on_a_terminal_and_leave_it_alone(folder: Folder, bell: Workbell) 
         assert bell.wait(run.id, 30).status is Status.SUCCEEDED
 
 
-def test_a_list_fits_a_terminal(folder: Folder, bell: Workbell) -> None:
-    run = failed(bell)
-    listing, end = on_terminal(folder, "runs", "list", width=80)
-    try:
-        text = re.sub(r"\x1b\[[0-9;]*m", "", read_until(end, "ValueError: no such thing"))
-        assert listing.wait(30) == 0
-    finally:
-        listing.kill()
-        os.close(end)
-    assert run.id[-8:] in text
-    assert run.id not in text
-    assert all(len(line.rstrip()) <= 80 for line in text.splitlines())
+LONG_NAME = "send_the_weekly_letter_to_everybody"
+LONG_WORDS = "the answer was " + "no, " * 100 + "and that was all"
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_list_fits_a_terminal(folder: Folder, bell: Workbell, width: int) -> None:
+    """One line a run; what does not fit ends with an ellipsis. `--wide` and pipes have all of it."""
+
+    @bell.job(name=LONG_NAME, retry=Retry(attempts=1))
+    def send() -> None:
+        raise ValueError(LONG_WORDS)
+
+    run = bell.enqueue(LONG_NAME)
+    done(bell)
+    bell.enqueue("greet", {"name": "Eve"}, delay=600)
+    found = [one.id for one in bell.runs()]
+    header, *lines = lines_on_terminal(folder, "runs", "list", width=width)
+    assert header.split()[:3] == ["status", "run", "job"]
+    assert [found_id[-8:] in line for line, found_id in zip(lines, found, strict=True)] == [True] * 3
+    assert max(map(len, lines)) <= width
+    last = next(line for line in lines if run.id[-8:] in line)
+    assert "send_the_week" in last
+    assert last.endswith("…")
+    if width >= 80:
+        assert "ValueError: " in last
+
+    for text in (
+        folder.call("runs", "list").out,
+        "".join(lines_on_terminal(folder, "runs", "list", "--wide", width=width)),
+    ):
+        assert run.id in text
+        assert LONG_NAME in text
+        assert LONG_WORDS in text
 
 
 def test_cancel(folder: Folder, bell: Workbell) -> None:
@@ -319,7 +384,7 @@ def test_cancel(folder: Folder, bell: Workbell) -> None:
     with worker(bell):
         running = endless.enqueue()
         assert begun.wait(30)
-        assert "its handler is asked to stop" in folder.call("runs", "cancel", running.id).out
+        assert "a worker has it, and is asked to stop it" in folder.call("runs", "cancel", running.id).out
         assert bell.wait(running.id, 30).status is Status.CANCELED
 
 

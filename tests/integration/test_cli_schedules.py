@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import sqlite3
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
-from workbell import Workbell
+from tests.support.retry_policies import POLICIES
+from workbell import Retry, Workbell
 from workbell.engine.materialise import Materialise
 from workbell.testing.sqlite_files import SqliteFiles
 
@@ -27,6 +29,26 @@ def project(folder: Folder, sqlite_files: SqliteFiles) -> Folder:
 
 def open_bell(folder: Folder) -> Workbell:
     return Workbell(f"sqlite:///{folder.path}/workbell.db")
+
+
+def test_a_cap_that_would_do_nothing_is_refused(project: Folder) -> None:
+    """Retries of a schedule wait equally long by themselves."""
+    add = (*ADD, "--cron", "@daily")
+    answer = project.call(*add, "--retry-cap", "10m")
+    assert (answer.code, "--retry-cap does nothing" in answer.error) == (2, True)
+    assert project.ask(*add, "--retry-cap", "1s")["retry"]["cap"] == 1
+    told = project.ask("schedules", "update", "nightly", "--retry-cap", "10m", "--retry-factor", "2")
+    assert (told["retry"]["cap"], told["retry"].get("factor", 2)) == (600, 2)
+
+
+@pytest.mark.parametrize(("policy", "meant"), [one for one in POLICIES if one[0]], ids=str)
+def test_each_option_about_retries_is_optional(project: Folder, policy: dict[str, Any], meant: Retry) -> None:
+    """E3: what is left out has the same default as over HTTP and in Python."""
+    options = {"max_retries": ("--attempts", "5"), "backoff_ms": ("--retry-delay", "0.5s")}
+    options["backoff_type"] = ("--retry-factor", "2")
+    project.ask(*ADD, "--cron", "@daily", *(part for word in policy for part in options[word]))
+    with open_bell(project) as bell:
+        assert bell.schedules.get("nightly").options.retry == meant
 
 
 def test_everything_that_can_be_said(project: Folder) -> None:
@@ -68,6 +90,10 @@ def test_everything_that_can_be_said(project: Folder) -> None:
     assert told["next_run_at"].endswith("Z")
     assert project.ask("schedules", "show", "nightly") == told
     text = project.call("schedules", "show", "nightly").out
+    assert "persistent" not in text, "options that are not set are left out"
+    project.call("schedules", "update", "nightly", "--tag", "z", "--no-persistent", "--remove-delay", "90m")
+    said = " ".join(project.call("schedules", "show", "nightly").out.split())
+    assert all(fact in said for fact in ("tag z", "persistent no", "remove delay 1 h 30 min after the end")), said
     for part in ("5 attempts", "agent-7", "The report", "by hand", "all, at most 3"):
         assert part in text, text
 
@@ -192,11 +218,30 @@ def test_off_and_broken_ones_are_shown_with_the_reason(project: Folder) -> None:
         )
     text = project.call("schedules", "list").out
     assert "its job file is gone" in text
-    assert "cron nonsense: write five fields." in text
+    assert "its stored `expression` cannot be read" in text
     told = {schedule["name"]: schedule for schedule in project.ask("schedules", "list")}
     assert told["nightly"]["last_fire_status"] == "scheduler_failed"
     assert told["send"]["enabled"] is False
-    assert "broken: cron nonsense" in project.call("schedules", "show", "nightly").out
+    shown = " ".join(project.call("schedules", "show", "nightly").out.split())
+    assert "broken: its stored `expression` cannot be read" in shown, shown
+
+
+def test_a_deferred_tick_has_not_fired(project: Folder) -> None:
+    """The list, the details and JSON say what the ledger says."""
+    with open_bell(project) as bell:
+        now = bell.store.clock.now()
+    opening = now + timedelta(hours=3)
+    window = f"{opening:%H:%M}-{opening + timedelta(hours=1):%H:%M}"
+    project.ask(*ADD, "--cron", "* * * * * *", "--timezone", "UTC", "--window", window)
+    with open_bell(project) as bell:
+        Materialise(bell.store, bell.registry, lambda _: None, 1.0).step(bell.store.clock.now() + timedelta(seconds=2))
+    assert project.ask("schedules", "ticks", "nightly", "-n", "1")[0]["outcome"] in ("coalesced", "deferred")
+    told = project.ask("schedules", "show", "nightly")
+    assert (told["last_fire_status"], told["last_status"]) == ("deferred", "deferred")
+    for verb in (("list",), ("show", "nightly")):
+        text = project.call("schedules", *verb).out
+        assert "deferred" in text
+        assert "fired" not in text
 
 
 def test_ticks(project: Folder) -> None:

@@ -160,9 +160,10 @@ def test_runs_in_bulk(both: Both) -> None:
     for _ in range(3):
         both.ask("jobs run fail --input", '{"reason": "no ink"}')
     both.drain()
-    assert both.ask("runs retry --all --job fail --dry-run") == {"count": 3, "capped": False}
-    assert both.ask("runs cancel --all --job fail --dry-run") == {"count": 0, "capped": False}
-    both.ask("runs retry --all --job fail --yes", name="bulk")
+    assert both.ask("runs retry --all --job fail --dry-run") == {"count": 3, "capped": False, "run": None}
+    assert both.ask("runs cancel --all --job fail --dry-run") == {"count": 0, "capped": False, "run": None}
+    assert both.ask("runs retry --all --job fail --yes")["run"]["job"] == "bulk-action"
+    both.ask("runs list --job bulk-action", name="bulk")
     both.drain()
     assert both.ask("runs show {bulk}")["result"]["done"] == 3
     both.read("runs retry --all --status running --dry-run", code=1)

@@ -45,6 +45,7 @@ ARGUMENTS = {
     "jobs run": ["greet"],
     "jobs runs": ["greet"],
     "jobs show": ["greet"],
+    "jobs update": ["greet", "--timeout", "9s"],
     "queues list": [],
     "queues pause": ["mails"],
     "queues resume": ["mails"],
@@ -93,6 +94,7 @@ ARGUMENTS = {
     "workers drain": ["box:1:abcdef"],
     "workers list": [],
     "workers resume": ["box:1:abcdef"],
+    "workers rewinds": [],
 }
 
 
@@ -116,8 +118,8 @@ def test_every_command_has_decided() -> None:
     assert sorted(ARGUMENTS) == sorted(CAPABLE)
     assert sorted(LOCAL) == sorted(
         [
-            *("agent", "bench", "bridge", "check", "copy", "dev", "import", "init", "migrate", "probe", "server"),
-            *("start", "tokens url", "webhooks new-key", "webhooks seal", "worker"),
+            *("agent", "backup", "bench", "bridge", "check", "copy", "dev", "import", "init", "migrate", "probe"),
+            *("restore", "server", "start", "tokens url", "webhooks new-key", "webhooks seal", "worker"),
         ]
     )
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import errno
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
 from tests.integration.conftest import Folder
-from tests.support.command_line import assert_refused
-from workbell.cli.main import workbell
+from tests.support.command_line import assert_refused, every_command
 
 READING = [
     ["runs", "list"],
@@ -101,18 +98,8 @@ def test_the_store_of_an_app(folder: Folder) -> None:
 
 
 def test_every_command_that_takes_a_store_takes_an_app() -> None:
-    def commands(group: click.Command, context: click.Context) -> Iterator[click.Command]:
-        if not isinstance(group, click.Group):
-            yield group
-            return
-        for name in group.list_commands(context):
-            found = group.get_command(context, name)
-            assert found is not None
-            yield from commands(found, context)
-
     found = [
-        (str(command.name), {name for param in command.params for name in param.opts})
-        for command in commands(workbell, click.Context(workbell))
+        (str(command.name), {name for param in command.params for name in param.opts}) for _, command in every_command()
     ]
     with_store = {name for name, options in found if "--url" in options}
     assert len(with_store) > 30

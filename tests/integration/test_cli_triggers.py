@@ -9,7 +9,7 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
-from workbell import Workbell
+from workbell import Retry, Workbell
 from workbell.model.event import Event
 from workbell.testing import drain
 from workbell.testing.sqlite_files import SqliteFiles
@@ -71,6 +71,11 @@ def test_everything_that_can_be_said(project: Folder) -> None:
     text = project.call("triggers", "show", told["id"]).out
     for part in ("Tell the readers", "5 attempts, waiting 0.25 s", "disabled", "by hand", "No event has matched it"):
         assert part in text, text
+    project.call("triggers", "update", "mails", "--tag", "z", "--auto-reschedule", "10m", "--expires", "1h")
+    said = " ".join(project.call("triggers", "show", "mails").out.split())
+    assert all(fact in said for fact in ("tag z", "auto reschedule 10 min after a", "expires 1 h after it is due")), (
+        said
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,6 +140,17 @@ def test_the_store_is_enough_for_a_processor_of_another_project(folder: Folder) 
         bell.store.jobs.put(bell.registry.declared_jobs(bell.store.clock, bell.tenant))
     folder.write("workbell.toml", "")
     assert folder.call(*ADD).out == "mails: posts.* starts mail.\n"
+
+
+def test_options_about_retries_change_nothing_else(project: Folder) -> None:
+    made = project.ask(*ADD, "--retry-delay", "5m")
+    wanted = {"max_attempts": 3, "initial_delay_ms": 300_000, "backoff_multiplier": 2, "max_delay_ms": 300_000}
+    assert made["retry_config"] == wanted
+    with open_bell(project.path) as bell:
+        bell.triggers.update(made["id"], retry=Retry(attempts=4, jitter=0.5, give_up_on=("TimeoutError",)))
+        project.ask("triggers", "update", "mails", "--attempts", "5")
+        found = bell.triggers.get("mails").retry
+    assert found == Retry(attempts=5, jitter=0.5, give_up_on=("TimeoutError",))
 
 
 def test_changed_switched_and_removed(project: Folder) -> None:

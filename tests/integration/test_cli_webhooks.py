@@ -12,7 +12,7 @@ from tests.integration.conftest import Folder
 from tests.support.command_line import Answer, assert_refused
 from tests.support.hooks import Hooks
 from tests.support.waiting import until
-from workbell import Run, Workbell
+from workbell import Retry, Run, Workbell
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import MatchOutcome
 from workbell.model.ids import new_id
@@ -133,6 +133,21 @@ def test_a_list_looks_once(folder: Folder, bell: Workbell, hooks: Hooks, monkeyp
     assert looks == ["default", "default"]
 
 
+def test_options_about_retries_change_nothing_else(folder: Folder, bell: Workbell, hooks: Hooks) -> None:
+    """Neither the ten attempts over three and a half days, nor what was said of an endpoint before."""
+    made = add(folder, hooks, "--retry-delay", "7")
+    assert bell.webhooks.get(made["id"]).retry == Retry(attempts=10, delay=7, factor=6, cap=86400, jitter=0.1)
+    plain = add(folder, hooks)
+    folder.ask("webhooks", "update", plain["id"], "--attempts", "4")
+    assert bell.webhooks.get(plain["id"]).retry == Retry(attempts=4, delay=5, factor=6, cap=86400, jitter=0.1)
+    bell.webhooks.update(plain["id"], retry=Retry(attempts=5, cap=60, jitter=0.5, give_up_on=("TimeoutError",)))
+    folder.ask("webhooks", "update", plain["id"], "--retry-delay", "5m")
+    found = bell.webhooks.get(plain["id"]).retry
+    assert found == Retry(attempts=5, delay=300, cap=300, jitter=0.5, give_up_on=("TimeoutError",))
+    twisted = folder.call("webhooks", "update", plain["id"], "--retry-delay", "5m", "--retry-cap", "1m")
+    assert (twisted.code, "--retry-cap is less than --retry-delay" in twisted.error) == (2, True)
+
+
 def test_changed_switched_and_removed(folder: Folder, bell: Workbell, hooks: Hooks) -> None:
     made = add(folder, hooks, "--header", "X-Token: x", "--attempts", "4")
     short = made["id"][-8:]
@@ -158,8 +173,12 @@ def test_deliveries_and_replay(folder: Folder, bell: Workbell, hooks: Hooks) -> 
     hooks.answer_once(200, 500, path="/hook")
     well = bell.emit("posts.created")
     drain(bell)
+    removed = new_id()
     bad = bell.emit("posts.gone")
     drain(bell)
+    [old] = folder.ask("webhooks", "deliveries", short, "--before", removed)
+    page = folder.call("webhooks", "deliveries", short, "-n", "1")
+    assert f"Older ones: --before {bell.webhooks.deliveries(old['endpoint'])[0].id}\n" in page.error
     text = folder.call("webhooks", "deliveries", short)
     assert "✓ succeeded" in text.out
     assert "200 thanks" in text.out

@@ -10,7 +10,10 @@ from flask import Flask, current_app, g, has_app_context
 
 from workbell import SettingsError, Workbell
 from workbell.flask import init_app
+from workbell.model.state import Retention
 from workbell.settings import Settings
+from workbell.stores.opening import open_store
+from workbell.stores.port import Store
 from workbell.testing import drain
 
 
@@ -88,6 +91,21 @@ def test_of_several_applications_the_last_one_is_used(bell: Workbell, tmp_path: 
     assert torn_down == ["first", "second"]
 
 
+@pytest.mark.anyio
+async def test_tenants_from_before_the_application_follow_to_its_store(bell: Workbell, tmp_path: Path) -> None:
+    """A client at the top of a module would go on writing where no worker reads."""
+
+    @bell.job
+    def charge() -> None: ...
+
+    acme = bell.for_tenant("acme")
+    create_app(bell, tmp_path)
+    runs = [acme.enqueue("charge"), await acme.aenqueue("charge")]
+    assert {run.id for run in drain(bell)} == {run.id for run in runs}
+    assert not (tmp_path / "unused.db").exists()
+    assert acme.store is bell.store
+
+
 def test_without_a_url_the_workbell_stays_on_its_own(bell: Workbell, tmp_path: Path) -> None:
     store = bell.store
     init_app(Flask("shop"), bell)
@@ -112,3 +130,23 @@ def test_isolated_handlers_are_told_the_same_store(bell: Workbell, tmp_path: Pat
     """Their process compares the store of the code with that of the worker."""
     app = create_app(bell, tmp_path)
     assert bell.registry.resources.url == bell.settings.url == app.config["WORKBELL_URL"]
+
+
+def test_the_store_keeps_to_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Retention, int | None]] = []
+
+    def opening(url: str, keep: Retention | None = None, connections: int | None = None) -> Store:
+        assert keep is not None
+        asked.append((keep, connections))
+        return open_store(url, keep, connections)
+
+    monkeypatch.setattr("workbell.flask.open_store", opening)
+    settings = Settings(url=f"sqlite:///{tmp_path}/unused.db", keep_other=60, connections=3)
+    with Workbell(settings=settings) as bell:
+        create_app(bell, tmp_path)
+        assert asked == [(settings.keep, 3)]
+        bell.job(name="work")(lambda: None)
+        old = bell.enqueue("work", tag="t")
+        bell.enqueue("work", tag="t", replace_tag=True)
+        ended = bell.get(old.id)
+        assert (ended.remove_at - ended.finished_at).total_seconds() == 60

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from tests.support.postgres import free_port
 from workbell.errors import InvalidUrl, StoreError, StoreUnavailable
@@ -162,14 +163,22 @@ def test_of_several_hosts_the_primary_is_meant() -> None:
     """After a failover the first of them may be a standby."""
     assert "target_session_attrs=read-write" in Calls("postgresql://one,two/app").conninfo
     assert "target_session_attrs=any" in Calls("postgresql://one,two/app?target_session_attrs=any").conninfo
+    assert "target_session_attrs=read-write" in Calls("postgresql:///app?hostaddr=10.0.0.1,10.0.0.2").conninfo
     assert "target_session_attrs" not in Calls("postgresql://one/app").conninfo
+
+
+def test_a_server_that_is_gone_without_a_word_is_noticed_within_a_minute() -> None:
+    given = conninfo_to_dict(Calls("postgresql://one,two/app?keepalives_interval=5").conninfo)
+    assert int(given["keepalives_idle"]) + 10 * int(given["keepalives_count"]) == 60
+    assert given["keepalives_interval"] == "5", "the URL's own value counts"
 
 
 def test_none_of_several_hosts_is_a_primary(empty_postgres_url: str) -> None:
     with psycopg.connect(empty_postgres_url, autocommit=True) as connection:
         connection.execute(f'ALTER DATABASE "{connection.info.dbname}" SET default_transaction_read_only = on')
     host = f"127.0.0.1:{urlsplit(empty_postgres_url).port}"
-    with pytest.raises(StoreUnavailable, match=r" is read-only \(.*session is read-only\); connect to its primary"):
+    told = r" has no primary among these hosts yet \(.*session is read-only\); promote a standby; workers wait"
+    with pytest.raises(StoreUnavailable, match=told):
         ask(Calls(empty_postgres_url.replace(host, f"{host},{host}")))
 
 

@@ -15,10 +15,11 @@ from workbell.app import open_store
 from workbell.errors import StoreUnavailable
 from workbell.model import state
 from workbell.stores import migrate
+from workbell.stores.port import LeaseTerms, Pick
 from workbell.stores.postgres import database as database_module
 from workbell.stores.postgres.store import PostgresStore
 from workbell.stores.queries import migrations
-from workbell.testing.contracts.making import KEEP, after, claimed
+from workbell.testing.contracts.making import KEEP, add, after, request
 
 BEFORE = 5  # the migrations before those that alter tables that are always in use
 MISSING = [name for _, name, _ in migrations("postgres")[BEFORE:]]
@@ -56,7 +57,10 @@ def test_runs_are_booked_while_it_waits(store: PostgresStore, empty_postgres_url
         """With all that a worker does to its row."""
         nonlocal slowest, booked
         begun = time.monotonic()
-        run = claimed(store)
+        add(store, request())
+        (head,) = store.runs.survey(-1, 10)
+        terms = LeaseTerms("worker", after(0), after(30), booked + 1)  # a small token, as it was then
+        (run,) = store.runs.claim([Pick(head.lane_id, head.rank, 1)], 1, terms)
         assert store.runs.apply([state.succeed(run, after(1), result="1", keep=KEEP.succeeded)]) == {run.id}
         store.workers.see(["worker"], after(1))
         slowest, booked = max(slowest, time.monotonic() - begun), booked + 1

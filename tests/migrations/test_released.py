@@ -21,6 +21,9 @@ RELEASED = {
     "postgres/0008_retries": "76b57bb027742ceb73e6ad0abc8ff924d059556383bf1e5229b8bb596d79dcc1",
     "postgres/0009_run_options": "1fdf000134eef7cae6f8cbaea0a9613ebdbb8c63ac0396c9c70ef2530e3a8166",
     "postgres/0010_definitions": "9c8bfa9f6bdbb812ac9854da8e38bddf4def70899c5581b41a0085383e7df501",
+    "postgres/0011_lease_tokens": "6cf9e2121229b1c0e0d306c1e5a9a257395930812e8993f7e67171b2d247264b",
+    "postgres/0012_rewinds": "9bfec9803643b0ca1416753a9d841e157562a88946552e3a3583befd23ec10ae",
+    "postgres/0013_tags": "7c1a1e6d2cb6038a866e778caef358d8414f7f1affb37250ccc2b14fa624746b",
     "sqlite/0001_first": "538ffb7280c4e5406532139d1e28076a70daf96fc69ed9fbbddc4bd9cf5b9742",
     "sqlite/0002_schedules": "5df8c985432deb9a10c8074573d139723ffd5adab2ea66ba102dee63260eac67",
     "sqlite/0003_workers": "7173cffeb7df04f06e6207db9d5331ce9ff40c3ffe62911f94a85a29f5b1774a",
@@ -31,6 +34,9 @@ RELEASED = {
     "sqlite/0008_retries": "50379a30114cb258264e4acc63d5f6c9ccfd220038a18769f9c4388587041284",
     "sqlite/0009_run_options": "132629b95d27b901e96d701558ef437edc4fc8ef8bfcfa5d24bc297ea3dbb290",
     "sqlite/0010_definitions": "e8958b90c699bf63471abf10754deb6c4c29dbe45d0bc749e5d53c7742be38a6",
+    "sqlite/0011_lease_tokens": "92b57dd8dd50c3e9156255c38659ea9d1b9e715a1ca600928d5937134a15b31b",
+    "sqlite/0012_rewinds": "6bfb4ab5b92af60a71e6076c5d4a46d91a1db359a71d91c756f1cf5514f6f713",
+    "sqlite/0013_tags": "f8b1ce6af680d71f5d70e2f8d991d9cb22a940c96d7a39e2bb6f0ffc42693fc6",
 }
 
 

@@ -13,6 +13,7 @@ from tests.support.databases import Databases
 from tests.support.not_pooled import POOLED, exceptions
 from tests.support.pgbouncer import POOL
 from workbell import Status, StoreUnavailable, Workbell
+from workbell.doctor.queue import queue_findings
 from workbell.stores.port import Store
 from workbell.stores.postgres.store import PostgresStore
 
@@ -35,7 +36,10 @@ class TestRecognised:
         (found,) = [(level, text) for level, what, text in store.describe() if what == "pooler"]
         assert store.calls.is_pooled
         assert not store.calls.can_listen
+        (queue,) = queue_findings("store://", store, 5)
         store.close()
+        assert (queue.level, queue.remedy) == ("note", "a queue (`queue_url`) wakes them at once.")
+        assert queue.says == "nothing wakes workers, as the store's hints do not reach them; they poll every 5 s"
         assert found[0] == "note"
         assert "a Redis queue wakes workers at once" in found[1]
 

@@ -17,7 +17,7 @@ import pytest
 from tests.support.plans import explain
 from tests.support.postgres import PostgresServer
 from tests.support.waiting import until
-from workbell.model.run import Lane
+from workbell.model.run import Lane, NewRun
 from workbell.stores.port import LeaseTerms, Pick
 from workbell.stores.postgres.dialect import POSTGRES, bind_values
 from workbell.stores.postgres.store import PostgresStore
@@ -53,7 +53,7 @@ def store(postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 def terms() -> LeaseTerms:
-    return LeaseTerms("worker", after(1), after(31))
+    return LeaseTerms.drawn("worker", after(1), after(31))
 
 
 def heads(store: PostgresStore) -> list[tuple[str, Any]]:
@@ -123,6 +123,25 @@ def test_nothing_is_missed_with_bounds(store: PostgresStore, monkeypatch: pytest
     (late,) = store.runs.survey(-1, 100)
     assert late.since == after(-3600)
     assert [run.scheduled_for for run in store.runs.claim([pick(late)], 10, terms())] == [after(-3600)]
+
+
+def test_a_run_that_was_queued_while_an_empty_lane_was_surveyed(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is committed after the survey, under an earlier time: the next survey finds it, without a look."""
+    monkeypatch.setattr(head_bounds, "SLOW_SECONDS", 0.0)
+    monkeypatch.setattr(head_bounds, "LOOK_SECONDS", 1000.0)
+    monkeypatch.setattr(head_bounds, "SLACK", timedelta(seconds=60))
+
+    def fresh(seconds: float) -> NewRun:
+        return request("fresh", at=(store.clock.now() - START).total_seconds() - seconds)
+
+    store.runs.add([fresh(300)])
+    (first,) = [head for head in store.runs.survey(-1, 100) if head.lane.job == "fresh"]
+    assert len(store.runs.claim([pick(first)], 10, terms())) == 1
+    assert heads(store) == [("work", START - head_bounds.SLACK)]
+    store.runs.add([fresh(30)])
+    assert {job for job, _ in heads(store)} == {"fresh", "work"}
 
 
 def pick(head: Any) -> Pick:

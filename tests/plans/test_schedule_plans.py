@@ -59,8 +59,8 @@ WANTED = {
     "add_advanced_runs": "workbell_schedules_pkey",
     "add_advanced_ticks": "workbell_schedules_pkey",
     "schedule_versions": "workbell_schedules_pkey",
-    "locked_live": "workbell_runs_schedule",
-    "live_of_schedule": "workbell_runs_schedule",
+    "locked_overlaps": "workbell_runs_schedule",
+    "overlaps_of": "workbell_runs_schedule",
     "ticks": "workbell_ticks_pkey",
     "delete_ticks": "workbell_ticks_created",
     "report": "",
@@ -111,9 +111,9 @@ def values_of(name: str, known: list[Schedule]) -> dict[str, Any]:
             return arrays(rows.TICK, [_tick_values(tick) for tick in ticks])
         case "schedule_versions":
             return {"ids": [each.id for each in known]}
-        case "locked_live":
+        case "locked_overlaps":
             return {"schedules": [one.id]}
-        case "live_of_schedule":
+        case "overlaps_of":
             return {"id": one.id}
         case "ticks":
             return {"id": one.id, "before": after(9999), "limit": 100}
@@ -158,7 +158,7 @@ def test_each_statement_goes_by_its_index(filled: tuple[PostgresStore, list[Sche
 def one_schedule_reads_its_own_rows(plans: dict[tuple[str, bool], Plan]) -> None:
     """Putting one beside ten thousand touches a few pages: the way down the indexes, and the row."""
     for (name, _), plan in plans.items():
-        if name in ("add_schedule", "define_schedule", "live_of_schedule", "ticks", "next_check"):
+        if name in ("add_schedule", "define_schedule", "overlaps_of", "ticks", "next_check"):
             assert plan.pages < 60, (name, plan.pages, plan.text)
         if name == "find_schedules":
             assert plan.pages < 20 * len(NAMES), plan.text

@@ -27,9 +27,11 @@ WANTED = {
     "next_due_after": "workbell_runs_scheduled",
     "leases": "workbell_runs_running",
     "held_by": "workbell_runs_running",
+    "leases_of": "workbell_runs_running",
     "expired": "workbell_runs_expiry",
-    "pending_of_tag": "workbell_runs_tag",
-    "pending_accepted": "workbell_runs_accepted",
+    "pending_of_tag": "workbell_runs_tag (tag=? AND lane=?)",
+    "pending_accepted": "workbell_runs_accepted (accepted_by=?)",
+    "accepting": "workbell_runs_accepted (accepted_by>?)",
     "ahead_of": "workbell_runs_queued",
     "held_by_worker": "workbell_runs_running",
     "running_in_lane": "workbell_runs_running (lane=?)",
@@ -50,7 +52,7 @@ WANTED = {
     "made_from": "id=?",
     "delete_attempts": "workbell_history_remove",
     "free_keys": "tenant=? AND key=?",
-    "others_of_tag": "workbell_runs_tag (tag=?)",
+    "others_of_tag": "workbell_runs_tag (tag=? AND lane=?)",
     "run_of_key": "tenant=? AND key=?",
     "holds_key": "tenant=? AND key=?",
     "pass_key": "tenant=? AND key=?",
@@ -73,7 +75,7 @@ WANTED = {
     "advance": "workbell_runs_schedule (schedule=?)",
     "define_schedule": "id=?",
     "delete_schedule": "id=?",
-    "live_of_schedule": "workbell_runs_schedule (schedule=?)",
+    "overlaps_of": "workbell_runs_schedule (schedule=?)",
     "ticks": "schedule=? AND due<?",
     "delete_ticks": "workbell_ticks_created (created_at<?)",
     "export_schedules": "id>?",
@@ -177,3 +179,44 @@ def test_a_statement_goes_by_its_index(connection: sqlite3.Connection, name: str
 def test_what_is_chosen_is_then_found_by_its_id(connection: sqlite3.Connection, name: str, way: str) -> None:
     steps = plan(connection, name)
     assert any(way in step for step in steps), steps
+
+
+@pytest.mark.parametrize("name", ["pending_of_tag", "others_of_tag"])
+def test_other_tenants_with_the_same_tag_cost_nothing(connection: sqlite3.Connection, name: str) -> None:
+    """Counted in steps of SQLite's virtual machine. Only the lanes of the tenant itself are walked through."""
+
+    def fill(lanes: range) -> None:
+        for lane in lanes:
+            tenant = "ours" if lane == 500 else f"t{lane}"
+            connection.execute(
+                "INSERT INTO workbell_lanes (id, tenant, queue, job, created_at) VALUES (?, ?, 'q', 'j', 0)",
+                [lane, tenant],
+            )
+            connection.execute(
+                "INSERT INTO workbell_runs (id, lane, status, rank, scheduled_for, created_at, updated_at, tag)"
+                " VALUES (?, ?, 'queued', 0, 0, 0, 0, 'sync')",
+                [f"run {lane}", lane],
+            )
+
+    def steps() -> int:
+        count = 0
+
+        def tick() -> int:
+            nonlocal count
+            count += 1
+            return 0
+
+        values = {"tenant": "ours", "tag": "sync", "id": "another", "limit": 10}
+        connection.set_progress_handler(tick, 1)
+        (found,) = connection.execute(QUERIES[name], values).fetchall()
+        connection.set_progress_handler(None, 0)
+        assert found[0] in ("run 500", 500)
+        return count
+
+    fill(range(1, 500))
+    fill(range(501, 1000))
+    fill(range(500, 501))
+    beside_others = steps()
+    for table, lane in (("runs", "lane"), ("lanes", "id")):
+        connection.execute(f"DELETE FROM workbell_{table} WHERE {lane} <> 500")
+    assert beside_others < 2 * steps()

@@ -11,6 +11,7 @@ from contextlib import closing, suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -185,6 +186,8 @@ def test_an_agent_outlives_its_server(site: Fleet, port: int) -> None:
         assert not (site.gates / "pwned").exists()
         assert "ValueError: no" in (bell.get(refused.id).error or "")
         assert bell.get(refused.id).error_type == "builtins.ValueError"
+        told = [line for line in site.log.read_text().splitlines() if "run failed here: broken" in line]
+        assert "in broken" in msgspec.json.decode(told[0])["error.stack"], "where the exception is, with its frames"
         assert [line.message for line in bell.logs(second[7].id)] == ["number 7"]
         assert bell.get(second[7].id).progress == {"done": 7, "total": 100, "message": "here"}
         starts = (site.gates / "starts").read_text().split("\n")[:-1]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import socket
 import subprocess
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from tests.support.processes import Site
 from tests.support.waiting import until
 from tests.support.worker_app import declare
 from workbell import Run, Status, Workbell
+from workbell.engine.role import Role
 from workbell.settings import Settings
 
 HELD = ("held_async", "held_plain")
@@ -183,6 +186,56 @@ async def settled(condition: Callable[[], bool], what: str) -> None:
     while not condition():
         assert asyncio.get_running_loop().time() < end, what
         await asyncio.sleep(0.005)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("way", ["running", "lifespan", "serve"])
+async def test_handlers_may_keep_all_threads_of_the_loop_busy(sqlite_url: str, way: str) -> None:
+    """Async handlers fill the loop's own executor by `asyncio.to_thread`: a stop begins at once, no run does."""
+    begun: list[int] = []
+    full, gate, stop = asyncio.Event(), threading.Event(), asyncio.Event()
+    with Workbell(settings=Settings(url=sqlite_url, poll=0.05, grace=0.05, concurrency=3)) as bell:
+
+        @bell.job
+        async def held(number: int) -> None:
+            begun.append(number)
+            if len(begun) == 3:
+                full.set()
+            await asyncio.to_thread(gate.wait, 60)
+
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2))
+        application = asyncio.ensure_future(host(bell, way, stop))
+        try:
+            for number in range(3):
+                await held.aenqueue(number=number)
+            await asyncio.wait_for(full.wait(), 30)
+            late = await held.aenqueue(number=3)
+            stop.set()
+            await asyncio.wait_for(asyncio.shield(application), 15)
+            assert begun == [0, 1, 2]
+            back = await asyncio.gather(*(bell.aget(run.id) for run in await bell.aruns(limit=10)))
+            assert [run.status for run in back] == [Status.QUEUED] * 4
+            assert (await bell.aget(late.id)).attempt == 0
+        finally:
+            gate.set()
+            stop.set()
+            await application
+
+
+async def host(bell: Workbell, way: str, stop: asyncio.Event) -> None:
+    """An engine on this event loop until `stop` is set: in an application, with the API, or served."""
+    if way == "running":
+        async with bell.running():
+            await stop.wait()
+    elif way == "lifespan":
+        bell.asgi()
+        async with bell.lifespan():
+            await stop.wait()
+    else:
+        with socket.create_server(("127.0.0.1", 0)) as http:
+            stopping = asyncio.ensure_future(stop.wait())
+            started = lambda _engine, end: stopping.add_done_callback(lambda _: end(False))  # noqa: E731
+            await bell.host.serve(Role(), started, http=http)
 
 
 @pytest.mark.anyio

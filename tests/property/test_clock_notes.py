@@ -13,7 +13,7 @@ from tests.support.cron_oracle import Rule as Walked
 from tests.support.cron_oracle import Scene, changes, local_time
 from tests.unit.timing.making import make_expression
 from workbell.errors import JobsError
-from workbell.model.schedule import Outside
+from workbell.model.run import Outside
 from workbell.scheduling.clock_notes import clock_notes
 from workbell.scheduling.rule import ScheduleRule, read_rule
 from workbell.timing.instants import at_second

@@ -36,6 +36,7 @@ from workbell.scheduling.rule import ScheduleRule, rule_of
 SOAK = bool(os.environ.get("WORKBELL_SOAK"))
 
 START = datetime(2030, 3, 29, 22, 17, 3, tzinfo=UTC)  # a day before a change of clocks in Europe
+BLOCKER = "01890000-0000-7000-8000-00000000000b"  # a run that is in the way
 MICROSECOND = timedelta(microseconds=1)
 WALK = 3000  # ticks that are also walked one by one
 FEW = 4  # rows that a look may write beside those of its runs
@@ -127,7 +128,7 @@ def test_every_tick_has_one_fate(
     rule, ledger, made = rule_of(schedule), list[Tick](), list[NewRun]()
     for step, busy in looks:
         now_at = later(now_at, step, schedule)
-        change = decide(schedule, rule, now_at, busy=busy, make_run=make_run)
+        change = decide(schedule, rule, now_at, blocker=BLOCKER if busy else None, make_run=make_run)
         check_change(change, schedule, rule, now_at, busy)
         ledger += change.ticks
         made += change.runs
@@ -164,7 +165,7 @@ def check_change(change: ScheduleChange, before: Schedule, rule: ScheduleRule, n
         assert not change.runs
     assert change.cancel_live == (bool(change.runs) and busy and policies.overlap is Overlap.CANCEL_PREVIOUS)
     assert change.only_idle == (bool(change.runs) and not busy and policies.overlap is not Overlap.ALLOW)
-    if rule.window is not None and not policies.jitter:
+    if rule.window is not None:
         for request in change.runs:
             due = request.run.scheduled_for
             assert rule.window.contains(due) or rule.window.contains(max(due, now)), "a run outside the window"
@@ -221,7 +222,7 @@ def test_a_preview_is_what_comes(expression: str, zone: str, window: Any, outsid
     for _ in range(40):
         if schedule.look_at is None:
             break
-        change = decide(schedule, rule, schedule.look_at, busy=False, make_run=make_run)
+        change = decide(schedule, rule, schedule.look_at, blocker=None, make_run=make_run)
         due += [request.run.scheduled_for for request in change.runs]
         schedule = change.schedule
     assert due == [next(foretold) for _ in due]

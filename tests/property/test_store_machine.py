@@ -173,7 +173,7 @@ class StoreMachine(RuleBasedStateMachine):
         heads = self.both(lambda store: store.runs.survey(-1, MANY))
         picks = [Pick(head.lane_id, head.rank, quota) for head in heads[skip:]]
         until = after(self.now + draw(st.sampled_from([10, 60])))
-        terms = LeaseTerms(f"worker-{limit}", after(self.now), until)
+        terms = LeaseTerms.drawn(f"worker-{limit}", after(self.now), until)
         limits = draw(st.sampled_from(LIMITS))
         limited = {head.lane_id: found for head in heads if (found := limits_on(limits, head.lane))}
         self.claims += self.both(lambda store: store.runs.claim(picks, limit, terms, limited))
@@ -185,7 +185,7 @@ class StoreMachine(RuleBasedStateMachine):
         limits = draw(st.sampled_from(LIMITS))
         heads = self.both(lambda store: store.runs.survey(-1, MANY))
         limited = {head.lane_id: found for head in heads if (found := limits_on(limits, head.lane))}
-        terms = LeaseTerms("taker", after(self.now), after(self.now + 30))
+        terms = LeaseTerms.drawn("taker", after(self.now), after(self.now + 30))
         self.claims += self.both(lambda store: store.runs.take(chosen, terms, limited))
         self._compare_uses(limited)
 

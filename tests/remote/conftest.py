@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.served import served
 from workbell import Client, Context, Endpoint, Event, Retry, Workbell
+from workbell.model.run import Attempt
 from workbell.settings import Settings
 from workbell.stores.port import Store
 from workbell.testing.sqlite_files import SqliteFiles
@@ -69,6 +70,8 @@ class Scene:
             return {key: self.shown(one) for key, one in value.items()}
         if isinstance(value, msgspec.Struct):
             told = value.as_dict() if hasattr(value, "as_dict") else msgspec.structs.asdict(value)
+            if isinstance(value, Attempt):
+                del told["token"]
             return self.shown({key: one for key, one in told.items() if key not in HIDDEN})
         if isinstance(value, Sequence) and not isinstance(value, str):
             return [self.shown(one) for one in value]

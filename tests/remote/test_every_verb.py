@@ -14,7 +14,9 @@ import pytest
 from tests.remote.conftest import Scene
 from tests.remote.test_verbs import CALLED, ROOMS
 from tests.unit.makers import worker_of
-from workbell import Client
+from workbell import Client, Status
+from workbell.model.ids import new_id
+from workbell.model.rewind import KnownRun, compare
 from workbell.remote.asking import is_paged
 from workbell.remote.transport import ServiceTransport
 from workbell.testing import drain
@@ -141,6 +143,7 @@ def enqueue_and_work(caller: Caller) -> None:
 
 def definitions(caller: Caller) -> None:
     caller.do("jobs.put", "every", handler="send", payload={"to": "x"})
+    caller.do("jobs.update", "every", timeout=9)
     caller.do("jobs.disable", "every")
     caller.do("jobs.enable", "every")
     caller.same("jobs.get", "every")
@@ -247,6 +250,9 @@ def operating(caller: Caller) -> None:
     worker = worker_of("send", now=datetime.now(UTC))
     caller.scene.bell.store.workers.put(worker)
     caller.same("workers")
+    known = KnownRun(new_id(), "default", 2**53 - 1, worker.id, Status.SUCCEEDED, 1, datetime.now(UTC), True, None)
+    caller.scene.bell.store.rewinds.add(compare([known], {}, datetime.now(UTC), worker.id))
+    assert caller.same("workers.rewinds")[0].run == known.id
     for verb in ("drain_worker", "resume_worker", "workers.drain", "workers.resume"):
         caller.same(verb, worker.id)
     caller.scene.bell.store.workers.remove([worker.id])

@@ -75,7 +75,24 @@ def test_the_life_of_a_definition(scene: Scene, name: str) -> None:
     scene.raises(NotFound, "jobs.get", name)
 
 
+def test_a_change_of_each_option(scene: Scene, name: str) -> None:
+    scene.client.jobs.put(name, handler="send")
+    for word, value in ALL.items():
+        if word not in ("replace_tag", "concurrency_key", "rate_key"):  # which need another one
+            scene.asked("jobs.update", name, **{word: value})
+    scene.awaited("jobs.update", name, payload={"to": "ö"}, replace_tag=True, concurrency_key="to", rate_key="to")
+    version = scene.bell.jobs.get(name).version
+    assert scene.client.jobs.put(name, handler="send", payload={"to": "ö"}, **ALL).version == version
+    scene.client.jobs.update(name, **dict.fromkeys(ALL), payload=None)
+    found = scene.bell.jobs.get(name)
+    plain = scene.bell.jobs.put(name, handler="send")
+    assert plain == found, "None takes each of them back"
+
+
 def test_what_is_refused(scene: Scene, name: str) -> None:
     scene.raises(JobExists, "jobs.put", "send", handler="other")
-    scene.raises(InvalidOption, "jobs.put", name, handler=name)
+    scene.bell.jobs.put(name, handler="send")
+    scene.raises(InvalidOption, "jobs.put", "chained", handler=name)
     scene.raises(InvalidOption, "jobs.enable", "send")
+    scene.raises(InvalidOption, "jobs.update", "send", timeout=9)
+    scene.raises(NotFound, "jobs.update", "chained", timeout=9)

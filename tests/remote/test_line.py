@@ -89,7 +89,7 @@ def test_a_lost_answer_is_asked_for_again(trouble: Answer, twin: int) -> None:
 @pytest.mark.parametrize("twin", [0, 1], ids=["sync", "async"])
 def test_what_makes_something_carries_the_same_key_at_every_try_and_another_at_every_call(twin: int) -> None:
     made = {"id": "1", "user_id": 7, "data": "hello", "created_at": "2030-01-01T00:00:00Z", "read": False}
-    scene = Scripted(httpx2.ReadTimeout(""), httpx2.Response(504), ok(made | {"read_at": None}))
+    scene = Scripted(httpx2.ReadTimeout(""), httpx2.Response(504), ok(made | {"read_at": None, "unreadable": None}))
     notify = both(scene, "notify", 7, "hello")[twin]
     assert notify().id == "1"
     notify()

@@ -33,6 +33,31 @@ def test_importing_workbell_loads_nothing_of_the_web() -> None:
     assert done.returncode == 0, done.stderr
 
 
+MOUNTED = """
+import asyncio, sys
+sys.modules.update(dict.fromkeys(["uvicorn", "websockets", "h11"]))  # as if they were not installed
+from workbell import Workbell
+
+app, said = Workbell("memory://").asgi(), []
+
+async def receive():
+    return {"type": "http.request"}
+
+async def send(message):
+    said.append(message)
+
+scope = {"type": "http", "method": "GET", "path": "/healthz", "query_string": b"", "headers": []}
+asyncio.run(app(scope, receive, send))
+assert said[0]["status"] == 200, said
+"""
+
+
+def test_a_mounted_application_needs_starlette_alone() -> None:
+    """The server that it is mounted in may be another one than uvicorn."""
+    done = subprocess.run([sys.executable, "-c", MOUNTED], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
 def test_without_httpx2_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "workbell.remote.pool", raising=False)
     monkeypatch.setitem(sys.modules, "httpx2", None)

@@ -51,6 +51,10 @@ def test_nobody_listens() -> None:
             client.pauses()
         with pytest.raises(ServiceUnavailable, match=r"127\.0\.0\.1:1: no connection"):
             asyncio.run(client.apauses())
+        with pytest.raises(ServiceUnavailable, match=r"127\.0\.0\.1:1: no connection"):
+            client.wait("0" * 32, timeout=0.5)  # though a wait that has begun goes on without the service
+        with pytest.raises(ServiceUnavailable, match=r"127\.0\.0\.1:1: no connection"):
+            asyncio.run(client.await_("0" * 32, timeout=0.5))
 
 
 def test_one_client_serves_many_event_loops(scene: Scene) -> None:

@@ -118,6 +118,8 @@ def test_webhooks(scene: Scene, ask: str) -> None:
         scene.same(f"webhooks.{verb}")
     assert getattr(scene, ask)("webhooks.update", name, url=HOOK + "2", patterns=["b"], retry=None).url == HOOK + "2"
     assert scene.bell.webhooks.get(name).retry is None
+    getattr(scene, ask)("webhooks.update", name, retry={"initial_delay_ms": 7000})
+    assert scene.bell.webhooks.get(name).retry == Retry(attempts=10, delay=7, factor=6, cap=86400, jitter=0)
     rotated = getattr(scene, ask)("webhooks.rotate", name, overlap=60)
     assert rotated.secret != secret
     assert len(rotated.endpoint.secrets) == 2

@@ -28,6 +28,9 @@ def test_both_verbs(scene: Scene, ask: str, monkeypatch: pytest.MonkeyPatch) -> 
     run = scene.bell.enqueue("send", {"to": "x"})
     (one,) = call("consume", runs=[run.id]).results
     assert (one.run, one.answer, one.status) == (run.id, Answer.DONE, Status.SUCCEEDED)
+    run = scene.bell.enqueue("send", {"to": "x"})
+    (one,) = call("consume", message={"version": 1, "run": run.id}).results
+    assert (one.run, one.answer) == (run.id, Answer.DONE)
     assert call("consume", limit=3, seconds=5).results == ()
     with pytest.raises(InvalidOption):
         call("consume", runs=[run.id], limit=3)

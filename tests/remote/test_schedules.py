@@ -66,7 +66,7 @@ def test_what_is_put_is_what_the_workbell_would_have_put(scene: Scene, ask: str,
     there = scene.bell.schedules.get(f"remote-{ask}")
     assert scene.shown(made) == scene.shown(there)
     assert there.options.created_by  # by the name of the token, if nobody says otherwise
-    by = {"created_by": there.options.created_by}
+    by = {"created_by": there.options.created_by, "user_id": 7}  # the person of the token
     local = scene.bell.schedules.put(f"local-{ask}", **(by | given))
     assert there.options == local.options
     for word in ("kind", "timezone", "enabled"):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.remote.conftest import Scene
 from workbell import Client, Forbidden, InvalidOption, RunNotFound, TenantNotFound, TokenNotFound, Unauthorized
-from workbell.errors import AgentNotFound, NotFound
+from workbell.errors import AgentNotFound, NotFound, WorkbellError
 
 NOBODY = "0198c2f3-5a6b-7c8d-9e0f-1a2b3c4d5e6f"
 
@@ -119,3 +119,17 @@ def test_people_are_told_and_read(scene: Scene, ask: str) -> None:
 def test_a_token_of_nobody_has_no_notifications(scene: Scene) -> None:
     with client_of(scene, "read") as client, pytest.raises(Forbidden, match="user_id"):
         client.notifications.list()
+
+
+@pytest.mark.anyio
+async def test_the_end_of_a_tenants_client_leaves_the_connections_to_the_client_that_made_them(scene: Scene) -> None:
+    async with Client(scene.url, scene.token) as client:
+        with client.for_tenant("quiet") as theirs:
+            assert theirs.runs() == []
+        async with client.for_tenant("quiet") as theirs:
+            assert await theirs.aruns() == []
+        client.for_tenant("quiet").close()
+        assert client.pauses() == await client.apauses()
+        assert theirs.runs() == []
+    with pytest.raises(WorkbellError, match="This Client is closed"):
+        theirs.runs()

@@ -11,7 +11,7 @@ import pytest
 from workbell import Event
 from workbell.model.ids import IdSource
 from workbell.remote import tail as module
-from workbell.remote.tail import RemoteTail
+from workbell.remote.tail import THOROUGH, RemoteTail
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -22,6 +22,7 @@ class Store:
     def __init__(self) -> None:
         self.ids: list[str] = []
         self.source = IdSource(Random(1))
+        self.asked = 0
 
     def add(self, milliseconds: int) -> str:
         new = self.source.make(milliseconds)
@@ -29,18 +30,19 @@ class Store:
         return new
 
     def listed(self, before: str | None, limit: int) -> Sequence[Event]:
+        self.asked += 1
         ids = sorted((one for one in self.ids if before is None or one < before), reverse=True)[:limit]
         return [Event(one, "t", "x", "/s", NOW, NOW) for one in ids]
 
 
-def looked(tail: RemoteTail) -> list[str]:
-    return [event.id for event in tail.poll()]
+def looked(tail: RemoteTail, now: float = 0.0) -> list[str]:
+    return [event.id for event in tail.poll(now)]
 
 
 def test_only_what_comes_later_is_new_and_comes_once() -> None:
     store = Store()
     store.add(1_000_000)
-    tail = RemoteTail(store.listed)
+    tail = RemoteTail(store.listed, 0.0)
     assert looked(tail) == []
     new = [store.add(1_000_001), store.add(1_000_002)]
     assert looked(tail) == new
@@ -49,7 +51,7 @@ def test_only_what_comes_later_is_new_and_comes_once() -> None:
 
 def test_of_an_empty_store_everything_is_new() -> None:
     store = Store()
-    tail = RemoteTail(store.listed)
+    tail = RemoteTail(store.listed, 0.0)
     assert looked(tail) == []
     first = store.add(1_000_000)
     assert looked(tail) == [first]
@@ -59,10 +61,46 @@ def test_an_event_that_was_committed_late_is_found_up_to_a_minute_back(monkeypat
     monkeypatch.setattr(module, "PAGE", 3)
     store, others = Store(), IdSource(Random(2))
     store.add(1_000_000)
-    tail = RemoteTail(store.listed)
+    tail = RemoteTail(store.listed, 0.0)
     burst = [store.add(1_090_000 + number) for number in range(10)]
     assert looked(tail) == burst
     late, too_late = others.make(1_031_000), IdSource(Random(3)).make(1_020_000)
     store.ids += [late, too_late]
-    assert looked(tail) == [late]
-    assert looked(tail) == []
+    assert looked(tail, THOROUGH) == [late]
+    assert looked(tail, 2 * THOROUGH) == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_event_is_told_once_however_late_it_is_committed(seed: int) -> None:
+    """Up to a minute after its id was made, with polls at any distance."""
+    random, store = Random(seed), Store()
+    for number in range(random.choice([0, 1, 3000])):
+        store.add(997_000 + number)
+    before = set(store.ids)
+    tail = RemoteTail(store.listed, 0.0)
+    told: list[str] = []
+    next_poll = 1
+    for second in range(1, 300):
+        for _ in range(random.randrange(3)):
+            made = 1_000_000 + second * 1000 - random.randrange(59_000)
+            store.ids.append(IdSource(Random(random.random())).make(made))
+        if second == next_poll:
+            told += looked(tail, float(second))
+            next_poll += random.choice([1, 1, 1, 2, 90])
+    told += looked(tail, 400.0)
+    assert sorted(told) == sorted({*store.ids} - before)
+
+
+def test_a_burst_costs_a_minute_of_few_requests_and_then_one_a_second() -> None:
+    store = Store()
+    tail = RemoteTail(store.listed, 0.0)
+    burst = [store.add(1_000_000 + number) for number in range(10_000)]
+    assert looked(tail, 1.0) == burst
+    store.asked = 0
+    for second in range(2, 72):
+        assert looked(tail, float(second)) == []
+    assert store.asked <= 7 * 51 + 70
+    store.asked = 0
+    for second in range(72, 132):
+        assert looked(tail, float(second)) == []
+    assert store.asked == 60

@@ -80,6 +80,11 @@ def test_it_is_refused_before_it_is_sent(verb: str, args: tuple[Any, ...], optio
     assert scene.sent == []
 
 
+def test_the_word_of_what_cannot_be_sent_is_named() -> None:
+    for error in Silent().raised("runs.page", tag=HALF):
+        assert str(error) == "tag: half of a surrogate pair cannot be sent; leave it out."
+
+
 @pytest.mark.parametrize("name", ["", ".", ".."])
 def test_names_that_lead_elsewhere(name: str) -> None:
     scene = Silent()

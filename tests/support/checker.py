@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from workbell.errors import JobsError
-from workbell.model.run import PENDING, Attempt, AttemptStatus, Run, Status
+from workbell.model.run import PENDING, Attempt, AttemptStatus, Run, Status, last_attempt
 from workbell.model.schedule import Schedule, Tick, TickOutcome
 from workbell.model.state import MOVES, Move
 from workbell.scheduling.rule import rule_of
@@ -64,10 +64,12 @@ def snapshot(store: Store) -> Snapshot:
     )
 
 
-def check(store: Store, events: Sequence[Event], *, settled: bool = True) -> list[Violation]:
+def check(
+    store: Store, events: Sequence[Event], *, settled: bool = True, rules: Sequence[Rule] | None = None
+) -> list[Violation]:
     """All violations. `settled`: nothing may be left to do, so every run must have ended."""
     held = snapshot(store)
-    found = [violation for rule in RULES for violation in rule(held, events)]
+    found = [violation for rule in rules or RULES for violation in rule(held, events)]
     if settled:
         found += [
             Violation("not ended", run.id, f"still {run.status} after everything had time to end")
@@ -108,34 +110,39 @@ def _in_one_place(held: Snapshot, _events: Sequence[Event]) -> Iterator[Violatio
             yield Violation("twice", run_id, f"the store has it as {', '.join(statuses)}")
 
 
-def _started_once(held: Snapshot, events: Sequence[Event]) -> Iterator[Violation]:
-    """One claim starts a handler once at the most, and an attempt's number names one start."""
-    for name in ("token", "attempt"):
-        starts: dict[tuple[str, int], int] = defaultdict(int)
-        for event in events:
-            if event["kind"] == "started":
-                starts[event["run"], event[name]] += 1
-        for (run_id, number), count in starts.items():
-            if count > 1:
-                yield Violation("double start", run_id, f"{count} starts with {name} {number}")
+def _token_started_once(_held: Snapshot, events: Sequence[Event]) -> Iterator[Violation]:
+    """One claim starts a handler once at the most."""
+    yield from _double_starts(events, "token")
 
 
-def _tokens_grow(held: Snapshot, events: Sequence[Event]) -> Iterator[Violation]:
-    """A later attempt has a higher token, and the store's token is the highest ever seen."""
-    pairs: dict[str, set[tuple[int, int]]] = defaultdict(set)
-    highest: dict[str, int] = defaultdict(int)
+def _attempt_started_once(_held: Snapshot, events: Sequence[Event]) -> Iterator[Violation]:
+    """An attempt's number names one start."""
+    yield from _double_starts(events, "attempt")
+
+
+def _double_starts(events: Sequence[Event], name: str) -> Iterator[Violation]:
+    starts: dict[tuple[str, int], int] = defaultdict(int)
     for event in events:
         if event["kind"] == "started":
-            pairs[event["run"]].add((event["attempt"], event["token"]))
-        if event["kind"] in ("started", "moved"):
-            highest[event["run"]] = max(highest[event["run"]], event["token"])
-    for run_id, seen in pairs.items():
-        tokens = [token for _, token in sorted(seen)]
-        if any(later <= earlier for earlier, later in pairwise(tokens)):
-            yield Violation("token order", run_id, f"attempts and tokens {sorted(seen)}")
-    for run_id, run in held.by_id().items():
-        if run.token < max(highest[run_id], run.attempt):
-            yield Violation("token order", run_id, f"the store says {run.token}, and {highest[run_id]} was seen")
+            starts[event["run"], event[name]] += 1
+    for (run_id, number), count in starts.items():
+        if count > 1:
+            yield Violation("double start", run_id, f"{count} starts with {name} {number}")
+
+
+def _tokens_are_new(held: Snapshot, events: Sequence[Event]) -> Iterator[Violation]:
+    """Every lease of a run has another token, and an attempt keeps the one that its handler was called with."""
+    called = {(event["run"], event["attempt"]): event["token"] for event in events if event["kind"] == "started"}
+    tokens: dict[str, list[int]] = defaultdict(list)
+    for attempt in held.attempts:
+        tokens[attempt.run].append(attempt.token)
+        if attempt.token != called.get((attempt.run, attempt.number), attempt.token):
+            yield Violation("token", attempt.run, f"attempt {attempt.number} was called with another than its own")
+    for run in held.by_id().values():
+        last = last_attempt(run)
+        seen = [*tokens[run.id], *([] if last is None else [last.token])]
+        if len(set(seen)) < len(seen) or 0 in seen:
+            yield Violation("token", run.id, f"tokens of its attempts: {seen}")
 
 
 def _results_are_of_the_last_token(held: Snapshot, _events: Sequence[Event]) -> Iterator[Violation]:
@@ -275,12 +282,25 @@ RULES: tuple[Rule, ...] = (
     _acknowledged_exist,
     _started_exist,
     _in_one_place,
-    _started_once,
-    _tokens_grow,
+    _token_started_once,
+    _attempt_started_once,
+    _tokens_are_new,
     _results_are_of_the_last_token,
     _success_was_started,
     _one_end_for_a_token,
     _moves_are_in_the_graph,
+    _attempts_are_numbered,
+    _ticks_match_runs,
+    _ticks_are_all_there,
+    _tenants_are_apart,
+)
+
+# Rules that hold also where the store has lost commits or went back: runs may be gone, and attempts counted again.
+AFTER_A_STEP_BACK: tuple[Rule, ...] = (
+    _in_one_place,
+    _token_started_once,
+    _results_are_of_the_last_token,
+    _success_was_started,
     _attempts_are_numbered,
     _ticks_match_runs,
     _ticks_are_all_there,

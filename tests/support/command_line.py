@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+import click
+
+from workbell.cli.main import workbell
 
 from . import warm
 from .environment import without_settings
@@ -25,6 +30,18 @@ def environment(**extra: str) -> dict[str, str]:
 
 def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "workbell", *arguments]
+
+
+def every_command(group: click.Group = workbell, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Each command with the words that call it, those of plain groups too."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from every_command(command, f"{path}{name} ")
+        else:
+            yield f"{path}{name}", command
 
 
 def call(folder: Path, *arguments: str, **extra: str) -> Answer:

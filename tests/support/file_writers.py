@@ -1,18 +1,20 @@
 """Processes that write to one SQLite file in different ways, until they are told to stop by a file.
 
 `stores` and `callers` enqueue through Workbell, the second inside transactions of their own; `checkpoints` does
-nothing but checkpoints; `holder` takes the turn at writing and keeps it. What was acknowledged is recorded.
+nothing but checkpoints; `holder` takes the turn at writing and keeps it; `stubborn` goes on enqueuing when it is
+refused. What was acknowledged is recorded, and what was refused.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import sys
 import time
 from pathlib import Path
 
-from workbell import Workbell
+from workbell import StoreUnavailable, Workbell
 from workbell.stores.sqlite.store import SqliteStore
 
 from .recorder import Recorder
@@ -22,6 +24,19 @@ from .worker_app import declare, die_with_parent
 def stores(bell: Workbell, recorder: Recorder, end: Path) -> None:
     while not end.exists():
         recorder.acknowledged([bell.enqueue("quick_async")])
+
+
+def stubborn(bell: Workbell, recorder: Recorder, end: Path) -> None:
+    """As a web process that answers each request with an error, and takes the next."""
+    while not end.exists():
+        begun = time.monotonic()
+        try:
+            run = bell.enqueue("quick_async")
+        except StoreUnavailable as error:
+            recorder.note("refused", text=str(error))
+            time.sleep(0.02)
+        else:
+            recorder.note("acknowledged", runs=[run.id], tenant="default", begun=begun)
 
 
 def callers(bell: Workbell, recorder: Recorder, end: Path) -> None:
@@ -69,11 +84,12 @@ def _file(bell: Workbell):
     return bell.store.file
 
 
-ROLES = {"stores": stores, "callers": callers, "checkpoints": checkpoints, "holder": holder}
+ROLES = {"stores": stores, "callers": callers, "checkpoints": checkpoints, "holder": holder, "stubborn": stubborn}
 
 
 def main(role: str) -> None:
     die_with_parent()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(message)s")
     recorder = Recorder(Path(os.environ["RECORDING"]))
     gates = Path(os.environ["GATES"])
     bell = Workbell()

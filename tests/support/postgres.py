@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -19,6 +21,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -56,6 +59,8 @@ class PostgresServer:
         if folder is None or not reachable(folder, self._user):
             folder = None
         self.folder = Path(tempfile.mkdtemp(prefix="workbell-postgres-", dir=folder))
+        if self._user != "-":
+            shutil.chown(self.folder, self._user)
         self.data = self.folder / "data"
         self.log = self.folder / "log"
         self.port = 0
@@ -75,8 +80,6 @@ class PostgresServer:
         raise RuntimeError(f"PostgreSQL did not start:\n{self.log.read_text()[-2000:]}")
 
     def _initialise(self) -> None:
-        if self._user != "-":
-            shutil.chown(self.folder, self._user)
         command = [self.programs / "initdb", "-D", self.data, "-U", OWNER, "-A", "trust", "-E", "UTF8"]
         command += ["--locale=C", "--no-sync"]
         made = subprocess.run(command, capture_output=True, text=True, **identity(self._user))
@@ -112,8 +115,9 @@ class PostgresServer:
         """End the server: `smart`, `fast`, or `immediate` (as in a crash: the next start recovers from the log)."""
         if self._guard is None or self._guard.poll() is not None:
             return
-        self.resume()  # a frozen one would not hear it
-        os.kill(self.pid, SIGNALS[mode])
+        with contextlib.suppress(FileNotFoundError):  # it is just being ended by somebody else
+            self.resume()  # a frozen one would not hear it
+            os.kill(self.pid, SIGNALS[mode])
         self._guard.wait(60)
         self._guard.stdin.close()
         self._guard = None
@@ -122,6 +126,17 @@ class PostgresServer:
         """Stop and start again, on the same port."""
         self.stop(mode)
         self.start()
+
+    def kill(self) -> None:
+        """kill -9 of every process of the server, as if its machine were gone: nothing is written on the way out."""
+        facts = (self.data / "postmaster.pid").read_text().splitlines()
+        for process in self._processes():  # the main one first: it would start others
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        until(lambda: self._guard.poll() is not None, "the server to be gone")
+        ctypes.CDLL(None).shmctl(int(facts[6].split()[1]), 0, None)  # its segment of System V would stay behind
+        self._guard.stdin.close()
+        self._guard = None
 
     def pause(self) -> None:
         """Freeze every process of the server: connections stay open, and nothing answers."""
@@ -149,6 +164,36 @@ class PostgresServer:
         shutil.rmtree(self.folder, ignore_errors=True)
         atexit.unregister(self.remove)
 
+    # Copies
+
+    def shell(self, command: str, **environment: str) -> str:
+        """What a command prints in a shell of the user who runs the server, with PostgreSQL's programs at hand."""
+        places = {"PGDATA": str(self.data), "PGHOST": "127.0.0.1", "PGPORT": str(self.port), "PGUSER": OWNER}
+        known = os.environ | places | {"PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}"} | environment
+        identified = identity(self._user)
+        done = subprocess.run(
+            ["sh", "-c", command], capture_output=True, text=True, env=known, timeout=120, **identified
+        )
+        if done.returncode:
+            raise RuntimeError(f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def copy_from(self, other: PostgresServer, *options: str, into: Path | None = None) -> None:
+        """Take a base backup of another server that runs, as the data of this one or into a folder."""
+        target = into or self.data
+        shutil.rmtree(target, ignore_errors=True)
+        source = f"postgresql://{OWNER}@127.0.0.1:{other.port}"
+        self.shell(
+            shlex.join(["pg_basebackup", "-D", str(target), "-X", "stream", "-c", "fast", "-d", source, *options])
+        )
+
+    def restore(self, backup: Path) -> None:
+        """Put a base backup in the place of the data, as an operator does who goes back to it."""
+        self.stop("immediate")
+        shutil.rmtree(self.data)
+        backup.rename(self.data)
+        self.start()
+
     # Databases
 
     def url(self, database: str) -> str:
@@ -168,6 +213,11 @@ class PostgresServer:
     def execute(self, statement: str) -> None:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(statement)
+
+    def ask(self, query: str, database: str = "postgres") -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+        with psycopg.connect(self.url(database), autocommit=True, connect_timeout=5) as connection:
+            return connection.execute(query).fetchall()
 
 
 class RunningServer(PostgresServer):

@@ -31,6 +31,7 @@ class Site:
         self.url = url
         self.recorder = Recorder(folder / "recording.jsonl")
         self.log = folder / "log.txt"
+        self.log.touch()
         self.gates = folder / "gates"
         self.gates.mkdir()
         self.started_here: list[Process] = []
@@ -117,7 +118,8 @@ class Site:
             kill(process)
         self.recorder.close()
         if error is not None:
-            print(self.logged()[-4000:])
+            told = [line for line in self.logged().splitlines() if '"level":"info","event":"run ' not in line]
+            print("\n".join(told)[-20_000:])  # successes of schedules would fill it
 
 
 def kill(process: Process) -> None:

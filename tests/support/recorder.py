@@ -1,8 +1,9 @@
 """The recorder: what processes saw, one JSON line for each event, kept also when the process is killed.
 
 A line is a single `write` to a file opened for appending: lines of many processes do not mix, and what was written
-before a SIGKILL is there. Events: `acknowledged` (an enqueue returned), `started` (a handler was called), `moved`
-(a worker was told that its write about a run was accepted).
+before a SIGKILL is there. A SIGKILL may cut a write off at the border of a page; then the next line follows the torn
+one without a break. Events: `acknowledged` (an enqueue returned), `started` (a handler was called), `moved` (a worker
+was told that its write about a run was accepted).
 """
 
 from __future__ import annotations
@@ -61,4 +62,10 @@ def read_from(path: Path, place: int) -> tuple[list[Event], int]:
         file.seek(place)
         text = file.read()
     whole = text[: text.rfind(b"\n") + 1]
-    return [json.loads(line) for line in whole.splitlines()], place + len(whole)
+    return [event_of(line) for line in whole.splitlines()], place + len(whole)
+
+
+def event_of(line: bytes) -> Event:
+    """The event of a line, or of what follows a torn one."""
+    event: Event = json.loads(line[line.rindex(b'{"kind": ') :])
+    return event

@@ -74,7 +74,7 @@ def end_all(store: Store, now: datetime) -> int:
     ended = 0
     while heads := store.runs.survey(-1, 1000):
         picks = [Pick(head.lane_id, head.rank, 1000) for head in heads]
-        runs = store.runs.claim(picks, 1000, LeaseTerms("w", now, now.replace(year=now.year + 1)))
+        runs = store.runs.claim(picks, 1000, LeaseTerms.drawn("w", now, now.replace(year=now.year + 1)))
         if not runs:
             break
         ended += len(

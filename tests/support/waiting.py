@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from workbell.errors import StoreUnavailable
+
 T = TypeVar("T")
 
 DEADLINE = 30.0
@@ -22,3 +24,15 @@ def until(condition: Callable[[], T], what: str = "the condition", deadline: flo
         if time.monotonic() > end:
             raise AssertionError(f"{what} did not come true within {deadline:g} s; the last answer was {answer!r}")
         time.sleep(PACE)
+
+
+def insist(call: Callable[[], T]) -> T:
+    """As a patient caller does: again and again while the database is away."""
+
+    def attempt() -> list[T]:
+        try:
+            return [call()]
+        except StoreUnavailable:
+            return []
+
+    return until(attempt, "the database to be back", 60)[0]

@@ -34,8 +34,9 @@ def declare(bell: Workbell, recorder: Recorder, gates: Path) -> None:
     """The jobs. Each notes its start first, and returns its token, so that the checker can tell whose result it is."""
 
     def is_open(gate: str, ctx: Context) -> bool:
-        """A gate is opened for all, or for one attempt."""
-        return (gates / gate).exists() or (gates / f"{gate}-{ctx.run.attempt}").exists()
+        """A gate is opened for all, for one attempt, or for one process."""
+        names = (gate, f"{gate}-{ctx.run.attempt}", f"{gate}-pid-{os.getpid()}")
+        return any((gates / name).exists() for name in names)
 
     @bell.job
     async def quick_async(ctx: Context, number: int = 0) -> dict[str, int]:
@@ -65,10 +66,16 @@ def declare(bell: Workbell, recorder: Recorder, gates: Path) -> None:
         return token
 
     @bell.job
+    def hears(ctx: Context) -> dict[str, int]:
+        """Of an event."""
+        return recorder.started(ctx.run)
+
+    @bell.job
     async def held_async(ctx: Context, gate: str) -> dict[str, int]:
         token = recorder.started(ctx.run)
         while not is_open(gate, ctx):
             await asyncio.sleep(GATE_PACE)
+        recorder.note("returned", run=ctx.run.id)
         return token
 
     @bell.job
@@ -76,6 +83,7 @@ def declare(bell: Workbell, recorder: Recorder, gates: Path) -> None:
         token = recorder.started(ctx.run)
         while not is_open(gate, ctx):
             time.sleep(GATE_PACE)
+        recorder.note("returned", run=ctx.run.id)
         return token
 
 

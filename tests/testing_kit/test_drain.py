@@ -206,7 +206,7 @@ def test_lost_runs_are_recovered(workbell_memory: Workbell, workbell_clock: Manu
     (head,) = bell.store.runs.survey(-1, 10)
     now = workbell_clock.now()
     picks = [Pick(head.lane_id, head.rank, 1)]
-    bell.store.runs.claim(picks, 1, LeaseTerms("dead", now, now + timedelta(days=30)))
+    bell.store.runs.claim(picks, 1, LeaseTerms.drawn("dead", now, now + timedelta(days=30)))
     assert drain(bell) == []
     workbell_clock.advance(days=31)
     assert [(ended.id, ended.losses) for ended in drain(bell)] == [(run.id, 1)]

@@ -30,6 +30,14 @@ def test_all_verbs_are_on_the_other_store(shop: Workbell, workbell_memory: Workb
     assert shop.runs() == []
 
 
+def test_tenants_from_before_are_on_the_other_store_too(shop: Workbell, workbell_memory: Workbell) -> None:
+    acme = shop.for_tenant("acme")
+    with retarget(shop, workbell_memory):
+        run = acme.enqueue("charge")
+        assert [one.id for one in drain(shop)] == [run.id]
+    assert acme.runs() == []
+
+
 def test_its_own_store_comes_back_after_an_error(shop: Workbell, workbell_memory: Workbell) -> None:
     before, publisher = shop.store, workbell_memory.store.publisher
     with pytest.raises(LookupError), retarget(shop, workbell_memory):

@@ -25,7 +25,7 @@ DATABASES = {
     "default": {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": FOLDER / "shop.db",
-        "OPTIONS": {"transaction_mode": "IMMEDIATE"},
+        "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 20},
     }
 }
 

@@ -76,6 +76,8 @@ class SocketDatabase:
 
     # Hints
 
+    hints = True
+
     def watch(self) -> PollingWatch:
         return PollingWatch(self)
 
@@ -107,6 +109,9 @@ class SocketDatabase:
 
     def tidy(self) -> None:
         """The server sees to its files."""
+
+    def position(self) -> None:
+        """The server does not tell where it is: a rewind is not noticed."""
 
     def measure_time(self) -> None:
         if isinstance(self.clock, SystemClock):

@@ -51,7 +51,8 @@ class Tenants:
         store = self._runtime.store
         now = store.clock.now()
         known_one = self._settings().get(name) or Tenant(name=name, created_at=now, updated_at=now)
-        changed = check_tenant(msgspec.structs.replace(known_one, **settings, updated_at=now))
+        unreadable = known_one.unreadable and known_one.unreadable.left(settings)
+        changed = check_tenant(msgspec.structs.replace(known_one, **settings, updated_at=now, unreadable=unreadable))
         store.tenants.put(changed)
         return changed
 

@@ -6,11 +6,10 @@ import contextlib
 import logging
 import os
 import threading
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from workbell.agent_program.held_run import HeldRun
+from workbell.agent_program.held_run import HeldRun, lease_time
 from workbell.agent_program.server_connection import ServerConnection
 from workbell.errors import WorkbellError
 from workbell.remote.asking import call_of
@@ -56,7 +55,7 @@ class AgentHeartbeat:
     def expect(self, asked_at: float) -> None:
         """Note runs from a poll that began at `asked_at`. After a long poll their leases would seem expired once the
         connection breaks: then send a heartbeat now."""
-        if time.monotonic() - asked_at > self._lease / 3:
+        if lease_time() - asked_at > self._lease / 3:
             self._woken.set()
 
     def _run(self) -> None:
@@ -71,7 +70,7 @@ class AgentHeartbeat:
     def beat(self) -> bool:
         """One heartbeat; whether it got through."""
         held_runs = {held.key: held for held in self._held_runs() if not held.lost}
-        asked_at = time.monotonic()
+        asked_at = lease_time()
         body = HeartbeatBody(
             session=self._session,
             lease=self._lease,
@@ -112,7 +111,7 @@ class AgentHeartbeat:
         The result of a finished run is sent all the same: the server takes it if nobody else has the run.
         """
         for held in held_runs:
-            if time.monotonic() - held.renewed_at >= self._lease and not held.finished:
+            if lease_time() - held.renewed_at >= self._lease and not held.finished:
                 self._ask(held, None)
 
 

@@ -12,10 +12,12 @@ import msgspec
 from workbell.engine.work import Work
 from workbell.model.log_line import LogLine
 from workbell.model.run import Run
+from workbell.process.platform import boot_clock
 from workbell.stores.port import Held
 from workbell.wire.agents import AgentLogLine, HeldLease, ProgressBody
 
 LINES = 200  # log lines in one request
+lease_time = boot_clock()  # leases run on while the machine is suspended
 
 
 class HeldRun:
@@ -26,7 +28,7 @@ class HeldRun:
         self.handler = handler  # the job whose code or command it is
         self.work: Work | None = None  # for a handler
         self.stop = asyncio.Event()  # for a command
-        self.renewed_at = renewed_at  # by the monotonic clock, from before the server was asked
+        self.renewed_at = renewed_at  # of `lease_time`, from before the server was asked
         self.cancel_reason: str | None = None
         self.lost = False
         self.release = False

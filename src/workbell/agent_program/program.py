@@ -21,7 +21,7 @@ from workbell.agent_program.backoff import FIRST, Backoff, Outage
 from workbell.agent_program.commands import Command, run_command
 from workbell.agent_program.handlers import Handlers
 from workbell.agent_program.heartbeat import AgentHeartbeat
-from workbell.agent_program.held_run import HeldRun
+from workbell.agent_program.held_run import HeldRun, lease_time
 from workbell.agent_program.refusals import Refused
 from workbell.agent_program.report import result_of
 from workbell.agent_program.server_connection import ServerConnection
@@ -33,10 +33,12 @@ from workbell.errors import (
     Unauthorized,
     WorkbellError,
 )
+from workbell.logs.exceptions import loggable
 from workbell.logs.facts import run_facts
 from workbell.model.agent import CAPACITY, Ending
 from workbell.model.outcome import HANDED_BACK, EndedOutcome, Failed, Outcome, Raised
 from workbell.model.payload import clean_text
+from workbell.process.verb_threads import on_own_thread
 from workbell.remote.asking import call_of
 from workbell.wire import agents
 from workbell.wire.agents import HandedRun, PollBody
@@ -129,7 +131,7 @@ class Program:
                 self._changed.clear()
                 await self._unless_stopped(self._changed.wait())
                 continue
-            asked_at = time.monotonic()
+            asked_at = lease_time()
             try:
                 handed = await self._unless_stopped(self._poll(free, self.jobs, self._wait))
             except NOT_OURS:
@@ -223,6 +225,10 @@ class Program:
 
     async def _execute(self, held: HeldRun) -> tuple[Outcome, asyncio.Future[Outcome] | None]:
         job = held.run.job
+        if lease_time() - held.renewed_at >= self._lease:
+            # By our own clock it may be over: after a long poll it is not, after a suspend somebody else may have the
+            # run. The server knows.
+            await on_own_thread("heartbeat", self._heartbeat.beat)
         if held.stopping:
             return self._stopped(held), None
         command = self._commands.get(held.handler)
@@ -292,6 +298,9 @@ class Program:
     async def _settle(self, held: HeldRun, outcome: Outcome) -> None:
         """Send the result of a run until the server takes it, or the lease is lost."""
         body = result_of(outcome, held.run.token, self.session)
+        if isinstance(outcome, Raised):  # the server gets it as text; whether the run is tried again is decided there
+            text, caught = f"run failed here: {held.run.job.replace('%', '%%')} (run %s)", loggable(outcome.error)
+            log.warning(text, held.run.id, exc_info=caught, extra=run_facts(held.run))
         outage = self._outage(f"run {held.run.id}: its result was not taken")
         while not held.lost:
             try:

@@ -6,7 +6,18 @@ from functools import partial
 from typing import assert_never
 
 from workbell.model.agent import Ending
-from workbell.model.outcome import Died, EndedOutcome, Failed, HandedBack, Later, Outcome, Raised, Returned, failed_of
+from workbell.model.outcome import (
+    Died,
+    EndedOutcome,
+    Failed,
+    HandedBack,
+    Later,
+    Outcome,
+    OutsideWindow,
+    Raised,
+    Returned,
+    failed_of,
+)
 from workbell.model.payload import decode
 from workbell.wire.agents import ResultBody
 
@@ -34,7 +45,7 @@ def result_of(outcome: Outcome, token: int, session: str) -> ResultBody:
             return ended(status=Ending.CANCELED, reason=reason)
         case Later(wait, reason):
             return ended(status=Ending.SNOOZED, retry_after=wait.total_seconds(), reason=reason)
-        case HandedBack():
+        case HandedBack() | OutsideWindow():
             return ended(status=Ending.RELEASED)
         case Died(how):
             return ended(status=Ending.FAILED, error=f"The process of this run {how}.", reason="crashed")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from random import Random
 from typing import NamedTuple
 
 from workbell.claims.claiming import TenantCache, no_limits
@@ -12,10 +13,13 @@ from workbell.claims.lane_choice import choose_lanes
 from workbell.claims.limit_room import LimitRoom
 from workbell.model.agent import Agent
 from workbell.model.limit import Limit, limits_on
+from workbell.model.outcome import decide
 from workbell.model.retry import Retry
 from workbell.model.run import Lane, Run
 from workbell.runs.runtime import Runtime
+from workbell.scheduling.rule import judge_start
 from workbell.stores.port import Head, LeaseTerms
+from workbell.stores.publisher import Pair
 
 HEADS = 500  # lanes read for one poll
 WIDER = 20  # times as many, if none of them has something to take
@@ -87,15 +91,37 @@ def claim_for(
 
 
 def take_for(runtime: Runtime, run: Run, worker: str, *, lease: timedelta, known: AgentJobs) -> Run | None:
-    """Claim one run by its id, under a new lease; None if it is not queued, or held back by a pause, by a limit, or
-    because its definition is disabled."""
+    """Claim one run by its id, under a new lease; None if it is not queued, or held back by a pause, by a limit, by its
+    window, or because its definition is disabled."""
     store, lane = runtime.store, run.lane
     if not known.of(lane.job).enabled:
         return None
     limits = _limits(runtime, [lane], known)
     now = store.clock.now()
-    taken = store.runs.take([run.id], LeaseTerms(worker, now, now + lease), limits=limits or None)
-    return taken[0] if taken else None
+    taken = store.runs.take([run.id], LeaseTerms.drawn(worker, now, now + lease), limits=limits or None)
+    starting = keep_windows(runtime, taken, known)
+    return starting[0] if starting else None
+
+
+def keep_windows(runtime: Runtime, claimed: Sequence[Run], known: AgentJobs) -> list[Run]:
+    """The claimed runs that may start now, by their windows. The others are put off or ended here."""
+    now = runtime.store.clock.now()
+    starting: list[Run] = []
+    refused: list[Pair] = []
+    for run in claimed:
+        outcome = judge_start(run, now)
+        if outcome is None:
+            starting.append(run)
+            continue
+        retry, keep = known.of(run.job).retry, runtime.keep
+        change = decide(run, outcome, now, started_at=None, job_retry=retry, keep=keep, randomness=Random())
+        refused.append((run, change))
+    if refused:
+        runtime.publisher.poll()
+        runtime.booking.book(refused)
+        runtime.store.wake()  # their limits may have let other runs wait
+        runtime.wake()
+    return starting
 
 
 def _limits(runtime: Runtime, lanes: Sequence[Lane], known: AgentJobs) -> dict[int, Sequence[Limit]]:
@@ -124,8 +150,8 @@ def _claim_from(
         if not picks:
             break
         counted = {pick.lane_id: limits[pick.lane_id] for pick in picks if pick.lane_id in limits}
-        taken = store.runs.claim(picks, left, LeaseTerms(worker, now, now + lease), limits=counted or None)
-        claimed += taken
+        taken = store.runs.claim(picks, left, LeaseTerms.drawn(worker, now, now + lease), limits=counted or None)
+        claimed += keep_windows(runtime, taken, known)
         heads = _that_may_have_more(heads, {(pick.lane_id, pick.rank): pick.quota for pick in picks}, taken)
     return claimed
 

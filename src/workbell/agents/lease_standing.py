@@ -32,17 +32,15 @@ def standing(store: Store, run: Run, worker: str, token: int) -> Standing:
 
 
 def _attempt_under(store: Store, run: Run, token: int) -> Attempt | None:
-    """The ended attempt that had this token. Every claim makes both numbers one higher, and an agent's attempt is
-    always on record, so that their distance stays."""
-    if not 0 < token <= run.token:
+    """The ended attempt that had this token, which its row keeps, or the run. Attempts that were imported have 0."""
+    if token == 0:
         return None
-    number = run.attempt - (run.token - token)
     attempts = store.runs.attempts(run.id)
-    earlier = next((one for one in attempts if one.number == number), None)
+    earlier = next((one for one in attempts if one.token == token), None)
     if earlier is not None:
         return earlier
     last = last_attempt(run)
-    if last is None or last.number != number or (run.status is Status.FAILED and run.reason == CRASHED):
+    if last is None or last.token != token or (run.status is Status.FAILED and run.reason == CRASHED):
         return None  # quarantined: then it was lost as well
     if run.status is Status.CANCELED and run.losses > sum(one.status is AttemptStatus.LOST for one in attempts):
         return None  # a cancel was asked for when it was lost

@@ -1,6 +1,6 @@
 """Pairing: a single-use token, valid for minutes, is exchanged for an agent and its own token.
 
-What the pairing fixes, a name or labels, the agent cannot choose for itself. A fresh pairing for a name that exists
+The agent cannot choose its labels, nor the name where the pairing fixes it. A fresh pairing for a name that exists
 moves the agent to another machine: whatever the old one has is valid no more.
 """
 
@@ -83,13 +83,13 @@ def pair(
         raise Unauthorized(USED)
     terms = terms_of(known)
     wanted = _wanted_name(terms, name)
-    chosen = _wanted_labels(terms, labels)
     old = named(store, known.tenant, wanted)
     if old is not None and terms.agent is None:
         raise AgentExists(
             f"There is an agent {wanted!r} already; choose another name, or have a pairing token made for this name, "
             "which takes it over."
         )
+    given = _given_labels(terms, old, labels)
     if store.tokens.redeem(known.hash, now) is None:
         raise Unauthorized(USED)
     agent = Agent(
@@ -97,7 +97,7 @@ def pair(
         name=wanted,
         created_at=now if old is None else old.created_at,
         tenant=known.tenant,
-        labels=chosen if chosen is not None else old.labels if old is not None else (),
+        labels=given,
         version=clean_text(version, 100),
         host=clean_text(host, 200),
         seen_at=now,
@@ -149,10 +149,11 @@ def _wanted_name(terms: PairingTerms, requested: str | None) -> str:
     return terms.agent
 
 
-def _wanted_labels(terms: PairingTerms, requested: Sequence[str] | None) -> tuple[str, ...] | None:
-    chosen = None if requested is None else agent_labels(requested)
-    if terms.labels is None:
-        return chosen
-    if chosen and chosen != terms.labels:
-        raise InvalidOption(f"labels: this pairing is for {', '.join(terms.labels)}; leave the labels out.")
-    return terms.labels
+def _given_labels(terms: PairingTerms, old: Agent | None, requested: Sequence[str] | None) -> tuple[str, ...]:
+    """Labels of the pairing; without them those that the agent had, else none: they decide which runs it gets."""
+    given = terms.labels or (() if old is None else old.labels)
+    asked = () if requested is None else agent_labels(requested)
+    if asked and asked != given:
+        fixed = f"is for {', '.join(given)}" if given else "gives no labels"
+        raise InvalidOption(f"labels: this pairing {fixed}; leave them out, or have a pairing made with those labels.")
+    return given

@@ -52,7 +52,7 @@ def _returned(report: AttemptReport) -> Outcome:
     try:
         return Returned(encode_result("the agent's result", report.result))
     except WorkbellError as error:
-        return Failed(clean_text(str(error)), "result", final=True)
+        return Failed(clean_text(f"{error} The server has not kept it."), "result", final=True)
 
 
 def _result_text(result: Any) -> str | None:

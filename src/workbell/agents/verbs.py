@@ -42,8 +42,8 @@ class Agents:
     ) -> NewToken:
         """A token that pairs one machine: `token, text = bell.agents.pairing("web-1", labels=["gpu"])`.
 
-        It is good for once, and for a quarter of an hour. A name or labels given here cannot be chosen otherwise by the
-        agent; a name that exists is taken over by it.
+        It is good for once, and for a quarter of an hour. The agent cannot choose its labels, nor a name given
+        here; a name that exists is taken over by it, with its labels if none are given.
         """
         return new_pairing(self._runtime, name, labels, expires, created_by)
 
@@ -107,7 +107,9 @@ class Agents:
     adisable = in_thread(disable)
 
     def _change(self, name: str, **fields: Any) -> Agent:
-        changed = msgspec.structs.replace(self.get(name), **fields)
+        known = self.get(name)
+        unreadable = known.unreadable and known.unreadable.left(fields)
+        changed = msgspec.structs.replace(known, **fields, unreadable=unreadable)
         if not self._runtime.store.agents.put(changed):
             raise StoreError(f"agent {changed.name}: it could not be changed; try again.")
         self._runtime.store.wake()

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from workbell.agents.claiming import AgentJobs, claim_for, take_for
+from workbell.agents.claiming import AgentJobs, claim_for, keep_windows, take_for
 from workbell.agents.lease_standing import Standing, standing
 from workbell.agents.log_lines import log_lines, progress_text
 from workbell.agents.naming import prefix_of, worker_name
@@ -23,7 +23,7 @@ from workbell.agents.reports import outcome_of
 from workbell.errors import AgentNotFound, InvalidOption, LeaseLost, RunNotFound, StoreError
 from workbell.model.agent import CAPACITY, LONGEST_LEASE, MOST_HELD, MOST_JOBS, SHORTEST_LEASE, Agent
 from workbell.model.clock import span
-from workbell.model.ids import is_id
+from workbell.model.ids import id_of, is_id
 from workbell.model.outcome import Outcome, decide
 from workbell.model.payload import clean_text, encode
 from workbell.model.run import Run, Status
@@ -133,14 +133,17 @@ class Working:
         if taken is None:
             return TakeAnswer(None, self._find(agent, run_id).status)
         self._publish_starts([taken])
-        if taken.suspect and [one.id for one in self._runtime.store.runs.held_by(worker)] == [run_id]:
-            self._runtime.store.runs.mark_alone(Held(run_id, taken.token))
+        if taken.suspect and [lease.run_id for lease in self._runtime.store.runs.leases_of([worker])] == [run.id]:
+            self._runtime.store.runs.mark_alone(Held(run.id, taken.token))
         return TakeAnswer(_handed(taken, known), taken.status)
 
     def _again(self, worker: str, lease: timedelta, holding: Sequence[Held], known: AgentJobs) -> list[HandedOut]:
         store = self._runtime.store
         named = {(held.run_id, held.token) for held in holding}
-        stray = [run for run in store.runs.held_by(worker) if (run.id, run.token) not in named]
+        unnamed = {lease[:2] for lease in store.runs.leases_of([worker])} - named
+        found = store.runs.find([run_id for run_id, _ in unnamed]).values() if unnamed else ()
+        stray = [run for run in found if run.status is Status.RUNNING and (run.id, run.token) in unnamed]
+        stray = keep_windows(self._runtime, stray, known)  # the agent never had them: they have not begun
         return self._renewed(stray, lease, known) if stray else []
 
     def _renewed(self, runs: Sequence[Run], lease: timedelta, known: AgentJobs) -> list[HandedOut]:
@@ -157,6 +160,7 @@ class Working:
     def _publish_starts(self, runs: Sequence[Run]) -> None:
         if not runs:
             return
+        self._runtime.publisher.handed_out(runs)
         try:
             self._runtime.publisher.poll()
             self._runtime.publisher.started(runs)
@@ -212,7 +216,7 @@ class Working:
             raise _lost(run_id)
         taken = False
         if held is Standing.HELD and text is not None:
-            taken = store.runs.set_progress(Held(run_id, token), text)
+            taken = store.runs.set_progress(Held(run.id, token), text)
         if held is Standing.HELD and lines:
             stored = log_lines(store, run, lines, store.clock.now())
             taken = bool(store.logs.add([(token, line) for line in stored])) or taken
@@ -258,7 +262,8 @@ class Working:
 
     def _find(self, agent: Agent, run_id: str) -> Run:
         """A run that targets the agent, or that it holds: its labels may have changed since."""
-        run = self._runtime.store.runs.find([run_id]).get(run_id) if is_id(run_id) else None
+        own_id = id_of(run_id)
+        run = self._runtime.store.runs.find([own_id]).get(own_id)
         own = run is not None and run.tenant == agent.tenant and run.target is not None
         if run is None or not own or not (run.target in agent.targets or _is_worker(run, agent)):
             raise RunNotFound(f"There is no run {run_id!r} for the agent {agent.name}; it may have been removed.")

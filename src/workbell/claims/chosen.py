@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from workbell.claims.claiming import Claimant, TenantCache
+from workbell.model.ids import id_of
 from workbell.model.limit import Limit
 from workbell.model.run import Lane, Run, Status
 from workbell.stores.port import LeaseTerms, Store
@@ -19,7 +20,7 @@ class ChosenClaims:
 
     def __init__(self, store: Store, ids: Iterable[str]) -> None:
         self._store = store
-        self._left = list(ids)
+        self._left = list(dict.fromkeys(map(id_of, ids)))  # a message may name what was imported
         self._tenants = TenantCache(store)
 
     def forget_survey(self, *, lone: bool = False) -> None:
@@ -35,7 +36,7 @@ class ChosenClaims:
         self._left = [run.id for run in able]
         self._tenants.refresh(now)
         limits = {run.lane.id: on for run in able if (on := self._limits_on(claimant, run.lane))}
-        terms = LeaseTerms(claimant.worker, now, now + claimant.lease)
+        terms = LeaseTerms(claimant.worker, now, now + claimant.lease, claimant.draw_token())
         for start in range(0, len(able), most):
             ids = [run.id for run in able[start : start + most]]
             taken = self._store.runs.take(ids, terms, limits=limits or None)

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 from workbell.claims.fairness import FairShares, TenantSample, interleave
 from workbell.claims.lane_choice import choose_lanes
 from workbell.claims.limit_room import LimitRoom
+from workbell.model.ids import new_lease_token
 from workbell.model.limit import Limit, limit_of_tenant
 from workbell.model.run import Lane, Run
 from workbell.stores.port import Head, LeaseTerms, Pick, Store
@@ -31,12 +32,14 @@ def no_limits(_lane: Lane) -> Sequence[Limit]:
 
 
 class Claimant(NamedTuple):
-    """A worker that claims: its name, the length of its leases, which lanes it serves, and what limits their runs."""
+    """A worker that claims: its name, the length of its leases, which lanes it serves, what limits their runs, and the
+    source of its tokens."""
 
     worker: str
     lease: timedelta
     serves: Callable[[Lane], bool]
     limits: Callable[[Lane], Sequence[Limit]] = no_limits
+    draw_token: Callable[[], int] = new_lease_token
 
 
 class Claims(Protocol):
@@ -69,7 +72,9 @@ class Claims(Protocol):
 class FairClaims:
     """Claims of one process, with the lanes that its last survey returned."""
 
-    def __init__(self, store: Store, claims_per_survey: int = CLAIMS, fresh: float = SURVEY_VALID) -> None:
+    def __init__(
+        self, store: Store, claims_per_survey: int = CLAIMS, fresh: float = SURVEY_VALID, poll: float = 1.0
+    ) -> None:
         self._store = store
         self._claims_per_survey = claims_per_survey
         self._fresh = timedelta(seconds=fresh)
@@ -79,6 +84,7 @@ class FairClaims:
         self._room = LimitRoom(store)
         self._shares = FairShares()
         self._tenants = TenantCache(store)
+        self._reads_ahead = timedelta(seconds=poll) <= SETTINGS_FRESH  # of tenants: else too old for the next claim
         self._sample = TenantSample(store)
         self._surveyed_at: datetime | None = None
         self._after = -1
@@ -97,7 +103,7 @@ class FairClaims:
         Lanes are tried until some give runs, at most once round all of them.
         """
         slots = limit if slots is None else min(slots, limit)
-        terms = LeaseTerms(claimant.worker, now, now + claimant.lease)
+        terms = LeaseTerms(claimant.worker, now, now + claimant.lease, claimant.draw_token())
         surveyed = whole = False
         self.free_at, self.exhausted = None, False
         if self._surveyed_at is not None and abs(now - self._surveyed_at) > self._fresh:
@@ -172,6 +178,7 @@ class FairClaims:
 
         Those of lanes that are new here, or that have limits, are left to `claim`.
         """
+        self._tenants.refresh(now)
         lanes = [
             lane_id
             for lane_id, lane in self._seen.items()
@@ -179,7 +186,8 @@ class FairClaims:
         ]
         if not lanes:
             return []
-        return self._store.runs.take(ids, LeaseTerms(claimant.worker, now, now + claimant.lease), lanes=lanes)
+        terms = LeaseTerms(claimant.worker, now, now + claimant.lease, claimant.draw_token())
+        return self._store.runs.take(ids, terms, lanes=lanes)
 
     def _note(self, taken: list[Run], limit: int) -> list[Run]:
         """Count the runs that a claim gave; they are returned in the order to be worked on."""
@@ -225,7 +233,8 @@ class FairClaims:
         self._claims = 0
         self.guessed = self._lone = False
         self._surveyed_at = now
-        self._tenants.refresh(now)
+        if self._heads or self._reads_ahead:
+            self._tenants.refresh(now)
         self._shares.weights = self._tenants.weights
         self._limits = {}
         if claimant.limits is not no_limits or self._tenants.limits:

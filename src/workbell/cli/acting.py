@@ -9,7 +9,10 @@ from typing import Any
 
 from workbell.app import Workbell
 from workbell.cli.bell import AnyClient
+from workbell.cli.output import echo
+from workbell.model.access import EVERY_TENANT
 from workbell.model.audit import Actor, ActorKind
+from workbell.model.job import TENANT
 
 
 def operator() -> Actor:
@@ -21,8 +24,25 @@ def operator() -> Actor:
     return Actor(kind=ActorKind.CLI, name=f"{user}@{socket.gethostname()}")
 
 
-def note(bell: AnyClient, action: str, subject: str = "", *, tenant: str | None = None, detail: Any = None) -> None:
-    """Write an action to the audit log. A service does that by itself, with the token as actor."""
+def say_tenant(bell: AnyClient, tenant: str | None = None) -> None:
+    """Say which tenant a command writes to, unless it is the default; on stderr, above what the command says."""
+    written = tenant or (bell.tenant if isinstance(bell, Workbell) else bell.transport.tenant)
+    if written not in (None, TENANT, EVERY_TENANT):
+        echo(f"In tenant {written}:", err=True)
+
+
+def note(
+    bell: AnyClient,
+    action: str,
+    subject: str = "",
+    *,
+    tenant: str | None = None,
+    detail: Any = None,
+    aloud: bool = True,
+) -> None:
+    """Write an action to the audit log, and say the tenant unless the command does. A service audits by itself."""
+    if aloud:
+        say_tenant(bell, tenant)
     if isinstance(bell, Workbell):
         bell.audit.add(action, subject, actor=operator(), detail=detail, tenant=tenant)
 

@@ -76,7 +76,7 @@ def _registry(app: str | None, jobs: str | None, folder: Path) -> Registry | Non
 @click.option("--url", help="The server: https://host; otherwise that of the configuration.")
 @click.option("--token", help="The pairing token; otherwise it is read from standard input.")
 @click.option("--name", help="The agent's name, if the pairing does not set it.")
-@click.option("--label", "labels", multiple=True, help="A label, if the pairing does not set labels; may be repeated.")
+@click.option("--label", "labels", multiple=True, help="A label that the pairing must give; may be repeated.")
 @click.option("--insecure", is_flag=True, help="Let the token go over plain HTTP to another machine.")
 @json_option
 @click.pass_obj

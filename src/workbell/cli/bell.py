@@ -8,12 +8,10 @@ from datetime import datetime
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-import msgspec
-
 from workbell.app import Workbell
-from workbell.boot.recipe import Recipe, make, other_store
+from workbell.boot.recipe import Recipe, conflicts, make
 from workbell.cli.output import echo
-from workbell.cli.project import Project, missing_file, open_round, store_url
+from workbell.cli.project import Project, missing_file, open_round, store_settings
 from workbell.cli.service import connected
 from workbell.cli.words import here_now
 from workbell.errors import ScheduleNotFound
@@ -48,7 +46,7 @@ def load_bell(project: Project, url: str | None = None) -> Workbell:
 
 
 def recipe_of(project: Project, url: str | None = None) -> Recipe:
-    return Recipe(project.settings, str(project.folder), url, project.names_app)
+    return Recipe(project.settings, str(project.folder), url, project.tenant_option, project.names_app)
 
 
 @contextmanager
@@ -59,9 +57,8 @@ def opened_here(project: Project, url: str | None, *, create: bool) -> Iterator[
             yield Here(client, {}, [])
         return
     with load_bell(project, url) as bell:
-        differs = other_store(bell)
-        if differs is not None:
-            echo(f"workbell: {differs}.", err=True)
+        for conflict in conflicts(bell):
+            echo(f"workbell: {conflict}.", err=True)
         settings = project.settings
         found = JobFiles(project.folder, settings.jobs, settings.timezone, settings.webhook_allow)
         change = found.reload()
@@ -97,9 +94,8 @@ def opened_client(project: Project, *, create: bool) -> Iterator[AnyClient]:
 @contextmanager
 def opened_store(project: Project, *, create: bool) -> Iterator[Workbell]:
     """The store alone, for commands that need the database itself."""
-    settings = msgspec.structs.replace(project.settings, url=store_url(project))
     with (
-        Workbell(settings=settings) as bell,
+        Workbell(settings=store_settings(project)) as bell,
         nullcontext() if create else _creating_nothing(bell),
         _in_words_of_commands(),
     ):

@@ -21,8 +21,14 @@ WITH_POSITION = re.compile(r"(?P<path>.+?\.py):(?P<line>\d+): (?P<message>.*)", 
 
 
 class Checked(NamedTuple):
+    """What was checked, and its problems."""
+
     files: int
     problems: list[FileProblem]
+    folder: str  # of the job files
+    app: str | None = None  # if it could be loaded
+    jobs: int = 0  # that it declares
+    schedules: int = 0
 
 
 @click.command(help="List every problem of every job file, and of the app.")
@@ -33,11 +39,12 @@ def check(context: click.Context, app: str | None, as_json: bool) -> None:
     checked = check_all(app)
     problems = sorted(set(checked.problems), key=lambda problem: problem.sort_key)
     if as_json:
-        print_json({"files": checked.files, "problems": [problem._asdict() for problem in problems]})
+        facts = {"app": checked.app, "jobs": checked.jobs, "schedules": checked.schedules, "files": checked.files}
+        print_json(facts | {"problems": [problem._asdict() for problem in problems]})
     else:
         for problem in problems:
             echo(problem)
-        _sum_up(checked.files, problems)
+        _sum_up(checked, problems)
     if problems:
         context.exit(1)
 
@@ -54,12 +61,16 @@ def check_all(app: str | None) -> Checked:
     finally:
         files.close()
     problems += change.problems
+    paths = {file.path for file in change.loaded} | {problem.path for problem in change.problems}
+    checked = Checked(len(paths), problems, settings.jobs)
     if bell is not None:
+        jobs = [*bell.registry]
+        ticking = sum(job.ticks is not None for job in jobs)
+        checked = checked._replace(app=settings.app, jobs=len(jobs), schedules=ticking)
         problems += [bell.engine.clash_of(file) for file in change.loaded if file.name in bell.registry]
         problems += [problem for file in change.loaded if (problem := bell.engine.hook_problem(file)) is not None]
         bell.close()
-    paths = {file.path for file in change.loaded} | {problem.path for problem in change.problems}
-    return Checked(len(paths), problems)
+    return checked
 
 
 def _settings(app: str | None, problems: list[FileProblem]) -> Project:
@@ -106,13 +117,19 @@ def _app(project: Project, problems: list[FileProblem]) -> Workbell | None:
     return None
 
 
-def _sum_up(files: int, problems: list[FileProblem]) -> None:
+def _sum_up(checked: Checked, problems: list[FileProblem]) -> None:
     """On stderr if there are problems, so that what is on stdout is the list and nothing else."""
     if problems:
         broken = len({problem.path for problem in problems})
         echo(f"{_count(len(problems), 'problem')} in {_count(broken, 'file')}.", err=True)
-    elif files:
-        echo(f"{_count(files, 'job file')} {'is' if files == 1 else 'are'} in order.")
+        return
+    if checked.app is not None:
+        has = f"{_count(checked.jobs, 'job')}, {_count(checked.schedules, 'schedule')}"
+        echo(f"The app {checked.app} is in order: {has}.")
+    if checked.files:
+        echo(f"{_count(checked.files, 'job file')} {'is' if checked.files == 1 else 'are'} in order.")
+    elif checked.app is not None:
+        echo(f"There are no job files in {checked.folder}/.")
     else:
         echo("There are no job files here; `workbell init` writes a first one.")
 

@@ -16,9 +16,15 @@ from workbell.stores.port import Filter, Store
 MOST = 1000
 
 
+def _explain_from(_ctx: click.Context, _option: click.Parameter, given: str | None) -> None:
+    if given is not None:
+        raise click.UsageError("There is no --from; --url names the store to copy from.")
+
+
 @click.command(help="Copy jobs, schedules, events, endpoints, runs and history into another store.")
 @store_options
 @click.option("--to", "target_url", metavar="URL", required=True, help="The store to copy into.")
+@click.option("--from", hidden=True, expose_value=False, callback=_explain_from)
 @click.option("--force", is_flag=True, help="Copy even while workers are running.")
 @json_option
 def copy(url: str | None, target_url: str, force: bool, as_json: bool) -> None:

@@ -10,7 +10,8 @@ from workbell.doctor.checks import run_checks
 from workbell.doctor.finding import Finding
 from workbell.doctor.queue import queue_findings
 from workbell.errors import StoreError
-from workbell.settings import IN_STORE
+from workbell.settings import Settings
+from workbell.stores.sqlite.file_guard import FileGuard
 
 if TYPE_CHECKING:
     from workbell.remote.client import Client
@@ -29,19 +30,21 @@ class DoctorReport(NamedTuple):
         return self.error is None and all(finding.level != "risk" for finding in self.findings)
 
 
-def examine(url: str, known: Sequence[Finding] = (), queue_url: str = IN_STORE) -> DoctorReport:
-    """Run all checks on the store of this URL, and its queue; `known` findings come first."""
+def examine(url: str, known: Sequence[Finding] = (), settings: Settings | None = None) -> DoctorReport:
+    """Run all checks on the store of this URL, and the queue of the settings; `known` findings come first."""
+    settings = settings or Settings()
     findings = [*known]
     numbers: dict[str, Any] = {}
     try:
         absent = missing_file(url)
         if absent is not None and absent.parent.is_dir():
+            FileGuard(absent).before_open()  # raises if a store was there
             absence = Finding("note", "store", f"{absent} is not there yet; it is made on the first use.")
             return DoctorReport([*known, absence], {})
         with opened(url) as store:
             for finding in run_checks(store, numbers):
                 findings.append(finding)
-            findings += queue_findings(queue_url, store)
+            findings += queue_findings(settings.queue_url, store, settings.poll_pace)
     except StoreError as error:
         findings.append(Finding("risk", "store", str(error)))
         return DoctorReport(findings, numbers, error)

@@ -11,7 +11,7 @@ from workbell.cli.project import json_option, missing_file, open_project, opened
 from workbell.doctor.tables import tables_of
 from workbell.errors import InvalidOption, StoreError
 from workbell.model.clock import SystemClock
-from workbell.model.job import name
+from workbell.model.job import TENANT, name
 from workbell.settings import safe_url
 from workbell.stores.kumofire.importing import KINDS, ImportReport, Remark, check_idle, import_tables
 from workbell.stores.kumofire.mapping import Into
@@ -58,9 +58,17 @@ def kumofire(source: str, target_url: str, target: str | None, tenant: str | Non
     finally:
         tables_source.close()
     if as_json:
-        print_json({"from": tables_source.name, "to": safe_url(target_url), "dry_run": dry, **report.as_dict()})
+        print_json(
+            {
+                "from": tables_source.name,
+                "to": safe_url(target_url),
+                "tenant": settings.tenant,
+                "dry_run": dry,
+                **report.as_dict(),
+            }
+        )
     else:
-        _show(tables_source.name, target_url, report, dry=dry)
+        _show(tables_source.name, target_url, settings.tenant, report, dry=dry)
     if report.lost:
         raise StoreError(
             f"The import is not complete: {len(report.lost):,} rows were left out that would have done something "
@@ -74,9 +82,10 @@ def _import(tables: KumofireTables, store: Store | None, into: Into, *, dry: boo
         return import_tables(tables, store, into, dry=dry, advance=lambda count: progress.advance(task, count))
 
 
-def _show(source: str, target_url: str, report: ImportReport, *, dry: bool) -> None:
+def _show(source: str, target_url: str, tenant: str, report: ImportReport, *, dry: bool) -> None:
     console = make_console()
-    console.print(f"From {source}\nto   {safe_url(target_url)}\n", markup=False)
+    of_tenant = "" if tenant == TENANT else f", tenant {tenant}"
+    console.print(f"From {source}\nto   {safe_url(target_url)}{of_tenant}\n", markup=False)
     done = "to import" if dry else "imported"
     columns = ("found", done, "there already", "left out")
     table = make_table("", *columns, right=columns)

@@ -40,13 +40,17 @@ COMMANDS = {
     "audit": "List what operators did, newest first.",
     "doctor": "Check the health of the store: what is fine, what to note, what is at risk.",
     "migrate": "Bring the tables of the store up to date, or print the SQL that would.",
+    "backup": "Write a checked copy of a SQLite store into a file while it is in use; say how for PostgreSQL.",
+    "restore": "Put a backup in the place of a SQLite store, or check a store that was restored.",
     "copy": "Copy jobs, schedules, events, endpoints, runs and history into another store.",
     "import": "Take over definitions, schedules and runs of another job system.",
     "bridge": "Write the Worker through which Workbell uses a D1 database of Cloudflare.",
     "bench": "Measure how fast runs are enqueued, processed and started.",
 }
 
-MODULES = {"import": "import_store"}  # `import` is a word of the language
+# Where the file has another name: `import` is a word of the language.
+MODULES = {"import": "import_store", "restore": "backup"}
+FUNCTIONS = {"import": "import_store"}
 
 INTERRUPTED = 130
 BUG = 70
@@ -55,9 +59,8 @@ BUG = 70
 @click.group(
     cls=LazyGroup,
     lazy={
-        name: Lazy(f"workbell.cli.{module}:{module}", text)
+        name: Lazy(f"workbell.cli.{MODULES.get(name, name)}:{FUNCTIONS.get(name, name)}", text)
         for name, text in COMMANDS.items()
-        for module in [MODULES.get(name, name)]
     },
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -92,9 +95,11 @@ def run(args: Sequence[str] | None = None, program: str = "workbell") -> int:
         _complain(str(error))
         return error.exit_code
     except BrokenPipeError:
-        # The reader (`head`, a pager) has seen enough; without this the interpreter complains at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _end_quietly()
+    except SystemExit as end:  # by which click and rich answer a broken pipe, with 1
+        if isinstance(end.__context__, BrokenPipeError):
+            return _end_quietly()
+        raise
     except Exception as error:
         if os.environ.get("WORKBELL_LOG_LEVEL", "").lower() == "debug":
             raise
@@ -102,6 +107,12 @@ def run(args: Sequence[str] | None = None, program: str = "workbell") -> int:
             f"{type(error).__name__}: {error}. This should not happen; WORKBELL_LOG_LEVEL=debug shows where it did."
         )
         return BUG
+
+
+def _end_quietly() -> int:
+    """The reader (`head`, a pager) has seen enough; without this the interpreter complains at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def _complain(message: str) -> None:

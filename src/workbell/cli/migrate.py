@@ -24,6 +24,8 @@ from workbell.stores.migrate import NEWEST, dump
 def migrate(url: str | None, as_json: bool, dump_sql: bool, engine: str | None) -> None:
     if engine is not None and not dump_sql:
         raise click.UsageError("--engine goes with --dump-sql; what is migrated is the store that the URL names.")
+    if as_json and dump_sql:
+        raise click.UsageError("--dump-sql prints SQL, and --json JSON; give one of them.")
     project = open_project(url=url)
     if dump_sql:
         echo(dump(engine or engine_of(store_url(project))), nl=False)

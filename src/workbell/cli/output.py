@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeVar
 
 import click
 import msgspec
@@ -18,6 +18,11 @@ if TYPE_CHECKING:  # rich is imported only where something is drawn
     from rich.table import Table
     from rich.text import Text
 
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+WIDE = "workbell.wide"  # key of a command's context: whether --wide was given
+LINE = 200  # letters of a text in a line
+WHOLE = 10_000  # of one that is not cut to fit
 LEVELS = {"ok": ("✓", "+", "green"), "note": ("•", "-", "yellow"), "risk": ("✗", "!", "bold red")}
 
 
@@ -30,6 +35,27 @@ def make_console(stream: TextIO | None = None) -> Console:
     if reconfigure is not None:
         reconfigure(errors="replace")  # a result in a language that the terminal cannot show is no error
     return CleanConsole(file=out, highlight=False, soft_wrap=not out.isatty(), width=None if out.isatty() else 200)
+
+
+def wide_option(command: Command) -> Command:
+    """`--wide`, for lists whose rows are cut to fit the terminal."""
+
+    def remember(context: click.Context, _option: click.Parameter, wide: bool) -> None:
+        context.meta[WIDE] = wide
+
+    return click.option(
+        "--wide",
+        is_flag=True,
+        expose_value=False,
+        callback=remember,
+        help="Whole ids and texts, also where they do not fit the terminal. Pipes get them anyway.",
+    )(command)
+
+
+def prints_whole(console: Console) -> bool:
+    """Whether rows are printed uncut: into a pipe, which leads to a program, or with `--wide`."""
+    context = click.get_current_context(silent=True)
+    return not console.is_terminal or (context is not None and context.meta.get(WIDE, False))
 
 
 def can_draw(console: Console) -> bool:
@@ -101,6 +127,23 @@ def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
     click.echo(printable(str(text)), err=err, nl=nl)
 
 
+def confirm(question: str, *, yes: bool, as_json: bool) -> None:
+    """Ask before something is taken away. Programs, which cannot answer, give --yes."""
+    if yes:
+        return
+    if as_json:
+        raise click.UsageError("With --json nobody is asked: give --yes.")
+    try:
+        agreed = click.confirm(question, err=True)
+    except click.Abort:
+        if sys.stdin.isatty():  # Ctrl-C
+            raise
+        echo(err=True)
+        raise click.UsageError("Nobody has answered: give --yes.") from None
+    if not agreed:
+        raise click.Abort
+
+
 def print_json(value: Any) -> None:
     _echo_json(msgspec.json.format(msgspec.json.encode(value), indent=2))
 
@@ -129,7 +172,7 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
 
 
-def one_line(text: str, limit: int = 200) -> str:
+def one_line(text: str, limit: int = LINE) -> str:
     """The first line of a text, without control characters, and not too long."""
     clean = printable(text.strip().split("\n", 1)[0]).strip()
     return clean if len(clean) <= limit else f"{clean[: limit - 1]}…"

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import click
+import msgspec
 
 from workbell.cli.service import ChosenService, chosen_service, over_service
+from workbell.cli.values import TENANT
 from workbell.errors import SettingsError
 from workbell.handlers.app_database import file_of
 from workbell.logs import set_up
@@ -32,6 +34,7 @@ class Project(NamedTuple):
     names_app: bool = False  # the user did, by --app or WORKBELL_APP
     service: ChosenService | None = None  # to work over HTTP
     tenant: str | None = None  # that was named; a service has one for each token
+    tenant_option: str | None = None  # named by --tenant
 
     @property
     def folder(self) -> Path:
@@ -49,7 +52,9 @@ def json_option(command: Command) -> Command:
 
 
 def tenant_option(command: Command) -> Command:
-    return click.option("--tenant", metavar="NAME", help="The tenant; otherwise the setting `tenant`.")(command)
+    return click.option("--tenant", type=TENANT, metavar="NAME", help="The tenant; otherwise the setting `tenant`.")(
+        command
+    )
 
 
 def app_option(command: Command) -> Command:
@@ -96,9 +101,10 @@ def open_project(*, for_people: bool = False, **flags: Any) -> Project:
     settings = load({"app": _named_app()} | flags, file=file)
     set_up(settings.log_level, "text" if for_people and settings.log_format == "auto" else settings.log_format)
     warn_of_misspelt()
-    tenant = flags.get("tenant") or (settings.tenant if settings.tenant != Settings().tenant else None)
+    by_option: str | None = flags.get("tenant")
+    tenant = by_option or (settings.tenant if settings.tenant != Settings().tenant else None)
     names_app = bool(flags.get("app") or os.environ.get("WORKBELL_APP"))
-    return Project(settings, file, names_app, _service(flags), tenant)
+    return Project(settings, file, names_app, _service(flags), tenant, by_option)
 
 
 def _service(flags: Mapping[str, Any]) -> ChosenService | None:
@@ -133,14 +139,20 @@ def open_round(app: str | None, url: str | None) -> Project:
 
 
 def store_url(project: Project) -> str:
-    """The URL of the project's store. Where nothing but the app's own code names it, the app is asked."""
+    return store_settings(project).url
+
+
+def store_settings(project: Project) -> Settings:
+    """The settings with the project's store. Where nothing but the app's own code names it, the app is asked, and its
+    tenant counts as well unless another one was named."""
     settings = project.settings
     defaults = Settings() if project.file is None else beside(project.file)
     if settings.app is not None and (settings.url == defaults.url or (_named_app() is not None and not _names_url())):
         from workbell.boot.load_app import load_app
 
-        return load_app(settings.app, project.folder, named=project.names_app).settings.url
-    return settings.url
+        bell = load_app(settings.app, project.folder, named=project.names_app)
+        return msgspec.structs.replace(settings, url=bell.settings.url, tenant=project.tenant or bell.tenant)
+    return settings
 
 
 def _named_app() -> str | None:
@@ -164,9 +176,14 @@ def opened(url: str) -> Iterator[Store]:
 
 
 def store_file(url: str) -> Path | None:
-    """The file of the store that a URL names, whatever its scheme; none, where the store is no file."""
+    """The file of the store, as its URL names it, whatever its scheme; none, where the store is no file."""
     with opened(url) as store:
-        return file_of(store)
+        path = file_of(store)
+        if path is None:
+            return None
+        from workbell.stores.sqlite.store import SqliteStore
+
+        return store.file.shown if isinstance(store, SqliteStore) else path
 
 
 def missing_file(url: str) -> Path | None:

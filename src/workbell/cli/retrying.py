@@ -1,4 +1,4 @@
-"""Retry options of the commands about schedules, triggers and webhooks, named as the fields of `Retry`."""
+"""Retry options of the commands about jobs, schedules, triggers and webhooks, named as the fields of `Retry`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple, TypeVar
 
 import click
+import msgspec
 
 from workbell.cli.renamed import Renamed
 from workbell.cli.values import SPAN
+from workbell.model.retry import Retry
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -63,6 +65,20 @@ def retry_options(before: Mapping[str, Old]) -> Callable[[Command], Command]:
         return command
 
     return give
+
+
+def changed_retry(changes: dict[str, Any], before: Retry) -> Retry:
+    """A retry policy with these changes. The rest stays as before; a longer delay raises the cap."""
+    changed = msgspec.structs.replace(before, **changes)
+    if "cap" not in changes:
+        return msgspec.structs.replace(changed, cap=max(changed.cap, changed.delay))
+    if "delay" in changes and changed.cap < changed.delay:
+        raise click.UsageError("--retry-cap is less than --retry-delay, which would not count; give a longer cap.")
+    if changed.factor == 1 and changed.cap >= changed.delay:
+        raise click.UsageError(
+            f"--retry-cap does nothing: each retry waits {changed.delay:g} s; give --retry-factor to let waits grow."
+        )
+    return changed
 
 
 def take_retry(given: dict[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,8 @@
 """Output lines of `workbell dev`: one when a run ends or is delayed. A separate thread prints them.
 
+Failures that are alike, in job, place and text but for numbers, are folded: the first is printed with its frames, two
+more as a line each, and the others as a number, every two seconds.
+
 Announcements, such as of a reload, go through the same thread, so that they are printed before their effects.
 
 Notices arrive on the thread that writes results; a slow terminal must not delay it. So they are queued here, and
@@ -8,19 +11,21 @@ where more arrive than anybody can read, the surplus is summed up in one line.
 
 from __future__ import annotations
 
+import re
 import threading
+import time
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
 from workbell.cli.bell import AnyRun
-from workbell.cli.output import can_draw, one_line, print_lines, printable, span
+from workbell.cli.output import LINE, can_draw, one_line, print_lines, printable, span
 from workbell.model.error_text import own_frame, own_lines
 from workbell.model.run import Run
 from workbell.model.state import Move
@@ -28,6 +33,11 @@ from workbell.notices.bus import Notice
 
 MOST_WAITING = 300
 MOST_FRAMES = 20  # lines below a failure
+FOLDED = (Move.RETRY, Move.FAIL)
+IN_FULL = 3  # failures that are alike, before they are only counted
+FOLD_EVERY = 2.0  # seconds between two lines that tell their number
+FORGOTTEN = 60.0  # seconds after the last one, before the next is printed in full again
+MOST_FOLDS = 200  # kinds of failures that are known at once
 
 
 class MoveStyle(NamedTuple):
@@ -59,6 +69,52 @@ STYLES = {
 }
 
 
+class Fold:
+    """Failures that are alike: how many there were, and the last of them that is not printed yet."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.seen_at = 0.0
+        self.untold: Notice | None = None
+
+
+class Folds:
+    """Folds of the failures of a while, by what they have in common."""
+
+    def __init__(self) -> None:
+        self._folds: dict[tuple[str, ...], Fold] = {}
+        self._told_at = 0.0
+
+    def add(self, notice: Notice, place: str, now: float) -> int:
+        """Which of its kind it is; beyond `IN_FULL` it is kept for the next line that tells their number."""
+        words = re.sub(r"[0-9a-f]{8,}|\d+", "#", one_line(notice.run.error or ""))
+        key = (notice.move, notice.run.job, place, words)
+        fold = self._folds.pop(key, None)
+        if fold is None or now - fold.seen_at > FORGOTTEN:
+            fold = Fold()
+        self._folds[key] = fold  # as the newest
+        if len(self._folds) > MOST_FOLDS:
+            self._folds = {key: one for key, one in self._folds.items() if one.untold is not None or one is fold}
+        fold.count, fold.seen_at = fold.count + 1, now
+        if fold.count > IN_FULL:
+            if self.wait(now) is None:
+                self._told_at = now
+            fold.untold = notice
+        return fold.count
+
+    def wait(self, now: float) -> float | None:
+        """Seconds until numbers are to be told; None: there are none."""
+        untold = any(fold.untold is not None for fold in self._folds.values())
+        return max(0.0, self._told_at + FOLD_EVERY - now) if untold else None
+
+    def take(self) -> list[tuple[Notice, int]]:
+        """The kinds of which failures are not printed yet: the last of each, and how many there were."""
+        found = [(fold.untold, fold.count) for fold in self._folds.values() if fold.untold is not None]
+        for fold in self._folds.values():
+            fold.untold = None
+        return found
+
+
 class RunLines:
     """Listener of the bus that prints."""
 
@@ -70,6 +126,7 @@ class RunLines:
         self._seen: Counter[Move] = Counter()
         self._left_out: Counter[Move] = Counter()
         self._started: dict[str, datetime] = {}
+        self._folds = Folds()
         self._queue: SimpleQueue[Notice | Announcement | None] = SimpleQueue()
         self._width = 12
         self._thread = threading.Thread(target=self._print_all, name="workbell-lines", daemon=True)
@@ -103,26 +160,47 @@ class RunLines:
         return ", ".join(listed) or "nothing was run"
 
     def _print_all(self) -> None:
-        while (notice := self._queue.get()) is not None:
+        while True:
+            wait = self._folds.wait(time.monotonic())
+            if wait == 0:
+                self._print_folds()
+            try:
+                notice = self._queue.get(timeout=wait or None)
+            except Empty:
+                continue
+            if notice is None:
+                break
             if isinstance(notice, Announcement):
                 self._print(
                     self._begin(notice.at, notice.style), Text(printable(notice.text), notice.style.style), whole=True
                 )
                 continue
-            # Of a success the end may be cut off; why something did not work is worth a second line.
-            whole = notice.move not in (Move.START, Move.SUCCEED)
-            what = Text(what_came(notice.move, notice.run) + self._where(notice))
-            self._print(self._describe(notice), what, whole=whole)
-            if notice.move is Move.FAIL:
-                self._print_frames(notice.run)
+            self._print_notice(notice)
             if self._left_out and self._queue.empty():
                 self._print_left_out()
+        self._print_folds()
         self._print_left_out()
 
-    def _where(self, notice: Notice) -> str:
-        """The position of a retried error; the last error is shown with all its frames."""
-        frame = own_frame(notice.run.error or "", self._folder) if notice.move is Move.RETRY else ""
-        return f" ({printable(frame)})" if frame else ""
+    def _print_notice(self, notice: Notice) -> None:
+        place = own_frame(notice.run.error or "", self._folder) if notice.move in FOLDED else ""
+        number = self._folds.add(notice, place, time.monotonic()) if notice.move in FOLDED and not self._trace else 1
+        described = self._describe(notice)
+        if number > IN_FULL:
+            return
+        # Of a success the end may be cut off; why something did not work is worth a second line.
+        whole = notice.move not in (Move.START, Move.SUCCEED)
+        # The position of a retried error; the last error is shown with all its frames.
+        where = f" ({printable(place)})" if place and notice.move is Move.RETRY else ""
+        self._print(described, Text(what_came(notice.move, notice.run) + where), whole=whole)
+        if notice.move is Move.FAIL and number == 1:
+            self._print_frames(notice.run)
+
+    def _print_folds(self) -> None:
+        for notice, count in self._folds.take():
+            style = STYLES[notice.move]
+            line = self._begin(notice.run.updated_at, style).append(f"{notice.run.job:{self._width}} ")
+            line.append(f"{style.word} {'×' if self._symbols else 'x'} {count:,} ", style=style.style)
+            self._print(line, Text(f"like this: {one_line(notice.run.error or '')}"), whole=True)
 
     def _print_frames(self, run: Run) -> None:
         """Position in the project's own code of a final failure, and its cause."""
@@ -174,18 +252,18 @@ class RunLines:
         return "" if began is None else span(run.updated_at - began)
 
 
-def what_came(move: Move, run: AnyRun) -> str:
+def what_came(move: Move, run: AnyRun, limit: int = LINE) -> str:
     """Text for the result, the error, or when and why the run goes on."""
-    error = one_line(run.error or "")
+    error = one_line(run.error or "", limit)
     if move in (Move.RETRY, Move.SNOOZE):
         when = run.scheduled_for.astimezone()
         due = f"again at {when:%H:%M:%S}, in {span(when - run.updated_at)}"
-        why = error if move is Move.RETRY else one_line(run.reason or "")
+        why = error if move is Move.RETRY else one_line(run.reason or "", limit)
         return f"{due}: {why}" if why else due
     if move is Move.FAIL:
         return f"{run.reason}: {error}" if run.reason not in (None, "error") else error
     if move is Move.CANCEL:
-        return one_line(run.reason or "")
+        return one_line(run.reason or "", limit)
     if run.result_text is None:
         return ""
-    return one_line(run.result if isinstance(run.result, str) else run.result_text)
+    return one_line(run.result if isinstance(run.result, str) else run.result_text, limit)

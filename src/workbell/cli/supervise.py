@@ -100,12 +100,11 @@ def supervise(
         probed=settings.probe is not None or manager.listens,
     )
     door = listen(settings) if server else None
-    if door is not None:
-        log.info("the HTTP API is at %s", address(settings, door))
+    at = None if door is None else address(settings, door)
     probes = None if settings.probe is None else bind_probe(read_listen_address(settings.probe))
     if probes is not None:
         log.info("probes are answered at %s", ListenAddress(*probes.getsockname()[:2]))
-    Supervisor(plan, door, probes, manager).run()
+    Supervisor(plan, door, probes, manager, at).run()
 
 
 def _names(queues: str) -> list[str]:

@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from workbell.errors import InvalidOption, JobsError
+from workbell.model.job import name
 from workbell.model.run_settings import read_user
 from workbell.model.size import read_size
 from workbell.model.users import UserId
@@ -129,5 +130,17 @@ class Since(Kind):
             self.fail(f"{str(error).removesuffix('.')}, or how long ago, such as 2h or 3d.", param, ctx)
 
 
+class TenantName(Kind):
+    """A usable name; also `*`, which some commands take for all tenants."""
+
+    name = "tenant"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return name("tenant", value, InvalidOption)
+        except InvalidOption as error:
+            self.fail(str(error), param, ctx)
+
+
 INSTANT, SPAN, WINDOW, JSON, SIZE, WHEN = Instant(), Span(), TimesOfDay(), JsonObject(), Size(), When()
-SINCE, USER = Since(), User()
+SINCE, USER, TENANT = Since(), User(), TenantName()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from workbell.cli.output import one_line, span
 from workbell.model.limit import Limits
 from workbell.model.retry import Retry
 from workbell.model.schedule import Schedule
 from workbell.scheduling import words
+from workbell.timing.interval import show_span
 
 LATE = timedelta(seconds=2)  # later than a scheduler that is there would be
 
@@ -28,6 +30,11 @@ class Next(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.word}: {self.why}" if self.why else self.word
+
+
+def or_unreadable(thing: Any, text: str) -> str:
+    """A cell of a list; of a thing that cannot be read as it is stored, the sentence that says so."""
+    return text if thing.unreadable is None else f"unreadable: {one_line(str(thing.unreadable))}"
 
 
 def next_in_words(schedule: Schedule, now: datetime) -> Next:
@@ -77,6 +84,37 @@ def retry_in_words(retry: Retry) -> str:
     return (
         f"{attempts}, waiting {retry.delay:g} s, then {retry.factor:g} times as long each time, at most {retry.cap:g} s"
     )
+
+
+def settings_in_words(settings: Any, words: Collection[str]) -> list[tuple[str, str]]:
+    """Those of these run options that are set, by their names: of a job, a schedule, a trigger or a run."""
+    found = {word: value for word in words if (value := getattr(settings, word)) is not None}
+    replaces = found.pop("replace_tag", False)
+    facts = [(word.replace("_", " "), _setting_in_words(word, value)) for word, value in found.items()]
+    if replaces:
+        facts.append(("replace tag", "a new run cancels those of its tag that have not started"))
+    return facts
+
+
+def _setting_in_words(word: str, value: Any) -> str:
+    match word:
+        case "timeout":
+            return seconds_in_words(value)
+        case "auto_reschedule":
+            return f"{seconds_in_words(value)} after a failure"
+        case "remove_delay":
+            return f"{seconds_in_words(value)} after the end"
+        case "expires":
+            return f"{seconds_in_words(value)} after it is due"
+        case "persistent":
+            return "yes" if value else "no"
+        case _:
+            return one_line(str(value))
+
+
+def seconds_in_words(value: float) -> str:
+    """`90 s`, `1 h 30 min`: exactly so long."""
+    return show_span(timedelta(seconds=value)) or "0 s"
 
 
 def limits_in_words(limits: Limits) -> list[tuple[str, str]]:

@@ -81,11 +81,11 @@ class LocalClient:
         return [name for name in super().__dir__() if name not in _INSIDE]
 
     def for_tenant(self, tenant: str) -> LocalClient:
-        """The same verbs for another tenant."""
+        """The same verbs for another tenant, on the same store; what they share ends with this one."""
         return LocalClient(self.runtime.for_tenant(tenant), self.verified)
 
     def close(self) -> None:
-        """End the threads of the verbs; the store stays open."""
+        """End the threads of the verbs; the store stays open. A client of `for_tenant` has none of its own."""
         self.runtime.close()
 
     # Enqueue

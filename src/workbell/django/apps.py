@@ -13,6 +13,7 @@ from django.utils.module_loading import autodiscover_modules
 
 from workbell.django.checks import check_stores
 from workbell.django.connections import prepare_connection
+from workbell.django.dashboard import watch_people
 from workbell.django.database import LABEL
 from workbell.django.migrating import complete_store
 
@@ -29,6 +30,8 @@ class WorkbellConfig(AppConfig):  # type: ignore[misc]
         post_migrate.connect(complete_store, sender=self, dispatch_uid="workbell.complete_store")
         register(check_stores, Tags.database)
         autodiscover_modules("tasks")
+        if apps.is_installed("django.contrib.auth"):
+            watch_people()
         for app in apps.get_app_configs():
             _declare_plain(sys.modules.get(f"{app.name}.tasks"))
 

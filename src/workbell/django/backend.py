@@ -13,12 +13,14 @@ from typing import Any
 from django.db import connections, transaction
 
 from workbell.app import Workbell
+from workbell.django.arguments import arguments_of
 from workbell.django.bells import ATTEMPTS, BackendBells, bells_of, declare
 from workbell.django.compat import BaseTaskBackend, TaskResultDoesNotExist, normalize_json, task_enqueued
 from workbell.django.policies import check_options, enqueue_options
 from workbell.django.results import envelope, result_of, stored
 from workbell.django.task import WorkbellTask
 from workbell.errors import RunNotFound
+from workbell.model.ids import is_id
 
 
 class WorkbellBackend(BaseTaskBackend):  # type: ignore[misc]
@@ -51,8 +53,10 @@ class WorkbellBackend(BaseTaskBackend):  # type: ignore[misc]
         self.validate_task(task)
         bells = self.bells
         declared = self.declare(task)
+        arguments = arguments_of(declared.module_path, declared.func, declared.takes_context)
+        arguments.check(args, kwargs)
         args, kwargs = normalize_json(list(args)), normalize_json(dict(kwargs))
-        options = enqueue_options(task, declared, bells.key.attempts, args, kwargs)
+        options = enqueue_options(task, declared, bells.key.attempts, arguments.bind(args, kwargs))
         options |= {"queue": task.queue_name, "priority": task.priority}
         if task.run_after is not None:
             options["run_at"] = stored(task.run_after)
@@ -70,6 +74,8 @@ class WorkbellBackend(BaseTaskBackend):  # type: ignore[misc]
 
     def get_result(self, result_id: str) -> Any:
         bells = self.bells
+        if not is_id(str(result_id).lower()):  # no task has one; and Django may ask from async code, which cannot read
+            raise TaskResultDoesNotExist(result_id)
         try:
             run = bells.client.get(str(result_id))
         except RunNotFound:

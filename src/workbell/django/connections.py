@@ -1,4 +1,5 @@
-"""Django's connections: closed around each run in a worker, and to a SQLite store without checkpoints of their own.
+"""Django's connections: closed around each run in a worker, patient with locks of SQLite while a task uses them, and to
+a SQLite store without checkpoints of their own.
 
 Before SQLite 3.51.3 a checkpoint of one connection that overlaps a commit of another can lose the commit: workers make
 the checkpoints, in turn with every write.
@@ -6,16 +7,24 @@ the checkpoints, in turn with every write.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import logging
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, connections
+from django.db import DatabaseError, OperationalError, connections
 
 from workbell.stores.callers import NO_CHECKPOINT
 
+log = logging.getLogger("workbell.django")
+
 BACKEND = "workbell.django.WorkbellBackend"
+LOCK_WAIT = 60.0  # seconds that a statement of a task without a timeout waits for the lock of a SQLite file
+SAVEPOINTS = ("SAVEPOINT", "RELEASE", "ROLLBACK")  # which neither read nor write
+AGAIN = 0.05  # seconds between two tries; each waits for `timeout` of the connection's OPTIONS, which is 5 s
 
 
 def store_aliases() -> list[str]:
@@ -64,6 +73,54 @@ def _close_old() -> None:
     for connection in connections.all(initialized_only=True):
         if not connection.in_atomic_block:
             connection.close_if_unusable_or_obsolete()
+
+
+@contextmanager
+def waiting_for_locks(timeout: float | None, is_over: Callable[[], bool]) -> Iterator[None]:
+    """Statements of a task on SQLite wait for the write lock until the task's own time is over.
+
+    A statement outside of a transaction that finds the file locked has changed nothing, nor has a BEGIN or the first
+    statement after it, and is executed again. A later one is not: what was read before it may be out of date.
+    """
+    end = None if timeout is None else time.monotonic() + timeout
+    just_begun: set[str] = set()  # aliases of connections whose transaction has neither read nor written
+
+    def execute(call: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
+        give_up_at = time.monotonic() + LOCK_WAIT if end is None else end
+        said = False
+        connection = context["connection"]
+        alias, had_begun = connection.alias, connection.connection.in_transaction
+        is_first = alias in just_begun
+        verb = sql.split(None, 1)[0].upper() if sql.strip() else ""
+        if verb == "BEGIN":
+            just_begun.add(alias)
+        elif verb not in SAVEPOINTS:
+            just_begun.discard(alias)
+        while True:
+            try:
+                return call(sql, params, many, context)
+            except OperationalError as error:
+                # Many rows outside of a transaction are as many commits, some of which may have been made.
+                is_safe = _is_locked(error) and not many and (is_first or not had_begun)
+                # SQLite may have rolled back the transaction: the statement would be executed without one.
+                is_safe = is_safe and connection.connection.in_transaction == had_begun
+                if not is_safe or is_over() or time.monotonic() >= give_up_at:
+                    raise
+                if not said:
+                    log.warning("a task waits for the lock of %s", connection.settings_dict["NAME"])
+                said = True
+                time.sleep(AGAIN)
+
+    with ExitStack() as stack:
+        for alias in connections:
+            if connections[alias].vendor == "sqlite":
+                stack.enter_context(connections[alias].execute_wrapper(execute))
+        yield
+
+
+def _is_locked(error: OperationalError) -> bool:
+    code: int = getattr(error.__cause__, "sqlite_errorcode", None) or 0
+    return code & 0xFF == sqlite3.SQLITE_BUSY  # the rest says more about it
 
 
 @contextmanager

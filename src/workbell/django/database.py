@@ -19,6 +19,7 @@ from django.db.backends.base.creation import TEST_DATABASE_PREFIX
 
 from workbell.errors import SchemaMismatch, StoreError, WrongConnection
 from workbell.model.clock import Clock
+from workbell.process.platform import boot_clock
 from workbell.stores.callers import NO_CHECKPOINT, Caller, Values, text_of
 from workbell.stores.database import Batch, Conflict, Dialect, Row, Statement, Tables, check_count
 from workbell.stores.migrate import PostgresSchema, SchemaTables, check, read_tables
@@ -40,6 +41,9 @@ class WallClock:
     its own would have another connection."""
 
     monotonic = staticmethod(time.monotonic)
+
+    def __init__(self) -> None:
+        self.boottime = boot_clock()
 
     def now(self) -> datetime:
         return datetime.now(UTC)
@@ -105,7 +109,7 @@ class DjangoDatabase:
     def write(self, batch: Batch, *, first: bool = False, lock: float | None = None) -> list[list[Row]]:
         """Write a batch: as a transaction in autocommit, as a savepoint inside `atomic()`."""
         self.ready()
-        if not self.is_sqlite and all(statement.query == "add_lane" for statement in batch):
+        if not self.is_sqlite and all(statement.query == "add_lanes" for statement in batch):
             return self._write_apart(batch)
         return self._write(batch)
 
@@ -193,6 +197,8 @@ class DjangoDatabase:
 
     # Hints
 
+    hints = False
+
     def watch(self) -> PollingWatch:
         return PollingWatch()
 
@@ -229,6 +235,9 @@ class DjangoDatabase:
 
     def tidy(self) -> None:
         """Workers do that, on connections of their own."""
+
+    def position(self) -> None:
+        """Asked by workers only, which have a database of their own."""
 
     def measure_time(self) -> None:
         """It goes by the clock of this machine."""

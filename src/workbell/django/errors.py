@@ -1,6 +1,13 @@
-"""Exceptions named in `TaskResult.errors` for tasks that ended without an exception of their own."""
+"""Exceptions of tasks: for arguments that are refused, and those named in `TaskResult.errors` for tasks that ended
+without an exception of their own."""
 
 from __future__ import annotations
+
+from workbell.errors import InvalidPayload
+
+
+class InvalidArgument(InvalidPayload, TypeError):
+    """An argument does not fit the task. It is a TypeError as well, which Django's own backends raise."""
 
 
 class TaskCanceled(Exception):

@@ -17,7 +17,7 @@ from workbell.django.compat import (
     task_finished,
     task_started,
 )
-from workbell.django.connections import in_savepoints
+from workbell.django.connections import in_savepoints, waiting_for_locks
 from workbell.django.policies import declared_options, has_waits_of, retry_of, wait_after
 from workbell.django.results import error_of, result_of
 from workbell.handlers.context import Context, earlier_attempts
@@ -57,7 +57,7 @@ class TaskAttempt:
         task_started.send_robust(sender=self._sender, task_result=self._result)
         context = (TaskContext(task_result=self._result),) if self._task.takes_context else ()
         try:
-            with in_savepoints():
+            with in_savepoints(), waiting_for_locks(self._timeout, lambda: self._ctx.canceled):
                 value = self._call(*context, *args, **kwargs)
             if not isinstance(value, Cancel | Snooze):
                 value = normalize_json(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from string import Formatter
 from typing import Any
@@ -14,10 +14,14 @@ import msgspec
 from workbell.django.compat import InvalidTask
 from workbell.django.task import options_of
 from workbell.errors import InvalidOption, WorkbellError
+from workbell.handlers.process_isolation import isolation_of
 from workbell.model.clock import seconds, time_limit
+from workbell.model.rate import Rate
 from workbell.model.retry import DAY, Retry
 
 log = logging.getLogger("workbell.django")
+
+PASSED_ON = ("rate", "isolate", "cron", "timezone")  # options that a job has as well
 
 
 def check_options(task: Any, attempts: int) -> None:
@@ -25,7 +29,7 @@ def check_options(task: Any, attempts: int) -> None:
     try:
         declared_options(task, attempts)
         if task_key := options_of(task).get("key"):
-            _check_key(task.func, task_key)
+            _check_key(task, task_key)
         if options_of(task).get("cron") is not None:
             _check_no_arguments(task)
     except WorkbellError as error:
@@ -40,11 +44,14 @@ def declared_options(task: Any, attempts: int) -> dict[str, Any]:
         found["timeout"] = time_limit("timeout", given["timeout"])
     if "concurrency" in given:
         found["concurrency"] = _whole("concurrency", given["concurrency"])
+    if "rate" in given:
+        Rate.parse(given["rate"])
+    isolation_of(given.get("isolate"), None, None)
     if "timezone" in given and "cron" not in given:
         raise InvalidOption("timezone: it is that of cron, and there is none; give cron=, or leave it out.")
     if task.priority:
         found["priority"] = task.priority
-    return found | {name: given[name] for name in ("cron", "timezone") if name in given}
+    return found | {name: given[name] for name in PASSED_ON if name in given}
 
 
 def retry_of(task: Any, attempts: int) -> Retry:
@@ -88,11 +95,11 @@ def wait_after(task: Any, error: BaseException, result: Any, failures: int) -> f
         return 60.0
 
 
-def enqueue_options(task: Any, declared: Any, attempts: int, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def enqueue_options(task: Any, declared: Any, attempts: int, arguments: inspect.BoundArguments) -> Any:
     """Options of one enqueue: what `using` changed of the declared task, and the key for these arguments."""
     found: dict[str, Any] = {}
     changed = {name: value for name, value in options_of(task).items() if getattr(declared, name, None) != value}
-    fixed = sorted(changed.keys() & {"concurrency", "cron", "timezone"})
+    fixed = sorted(changed.keys() & {"concurrency", *PASSED_ON})
     if "backoff" in changed and not is_span(changed["backoff"]):
         fixed.append("backoff")
     if fixed:
@@ -104,25 +111,15 @@ def enqueue_options(task: Any, declared: Any, attempts: int, args: Sequence[Any]
         found["timeout"] = changed["timeout"]
     key = options_of(task).get("key")
     if key is not None:
-        found["key"] = key.format_map(_arguments(task, args, kwargs))
+        arguments.apply_defaults()
+        found["key"] = key.format_map(arguments.arguments)
     return found
 
 
-def _arguments(task: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments by name, with defaults."""
-    context = (None,) if task.takes_context else ()
-    try:
-        bound = inspect.signature(task.func).bind(*context, *args, **kwargs)
-    except TypeError as error:
-        raise InvalidTask(f"task {task.module_path}: {error}; its key needs the arguments.") from error
-    bound.apply_defaults()
-    return dict(bound.arguments)
-
-
-def _check_key(function: Callable[..., Any], key: object) -> None:
+def _check_key(task: Any, key: object) -> None:
     if not isinstance(key, str):
         raise InvalidOption(f"key: expected a text with names of arguments in braces, got {type(key).__name__}.")
-    names = inspect.signature(function).parameters
+    names = [*inspect.signature(task.func).parameters][1 if task.takes_context else 0 :]
     try:
         used = [field for _, field, _, _ in Formatter().parse(key) if field is not None]
     except ValueError as error:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbell.django.compat import Task, task_backends
+from workbell.handlers.job_function import ELSEWHERE
 
 Backoff = float | timedelta | Sequence[float | timedelta] | Callable[[BaseException, Any], float | timedelta]
 
@@ -27,6 +28,10 @@ class WorkbellTask(Task):  # type: ignore[misc]
     answers with that one."""
     concurrency: int | None = None
     """Most of its runs at once, over all machines."""
+    rate: str | None = None
+    """Most of its starts in a time, over all machines: `100/m`."""
+    isolate: str | None = None
+    """`process`: it is executed in a process of its own, which is killed at its timeout."""
     cron: str | None = None
     """When it runs by itself, without arguments: `0 3 * * *`."""
     timezone: str | None = None
@@ -41,6 +46,15 @@ class WorkbellTask(Task):  # type: ignore[misc]
     def using(self, **changes: Any) -> WorkbellTask:
         """The task with other options, Workbell's too: `send.using(priority=10, max_attempts=5).enqueue(…)`."""
         return replace(self, **{name: value for name, value in changes.items() if value is not None})
+
+    if not TYPE_CHECKING:  # a checker would take any attribute for granted
+
+        def __getattr__(self, word: str) -> Any:
+            if word not in ELSEWHERE:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {word!r}", name=word, obj=self)
+            name = self.func.__name__
+            hint = f"use {name}.enqueue(…), or {name}.using(run_after=…).enqueue(…) for later"
+            raise AttributeError(f"task {self.module_path} has no {word!r}; {hint}", name=word, obj=self)
 
 
 OPTIONS = tuple(field.name for field in fields(WorkbellTask) if field.name not in {one.name for one in fields(Task)})

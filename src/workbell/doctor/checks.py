@@ -13,7 +13,7 @@ from workbell.doctor.locks import check_locks
 from workbell.doctor.modes import check_modes
 from workbell.doctor.spans import span
 from workbell.doctor.tables import tables_of
-from workbell.doctor.workers import definition_findings, unserved_findings, worker_findings
+from workbell.doctor.workers import definition_findings, rewind_findings, unserved_findings, worker_findings
 from workbell.model.job import TENANT
 from workbell.model.schedule import Schedule
 from workbell.stores.migrate import NEWEST
@@ -149,12 +149,39 @@ def _broken(schedule: Schedule) -> Finding:
     return Finding("risk", "schedules", text, remedy)
 
 
+def check_rows(store: Store, numbers: Numbers) -> Iterator[Finding]:
+    """Whether rows of the store cannot be read; of runs, the first that are live."""
+    if not isinstance(store, SqlStore):
+        return
+    found: list[tuple[str, str, Any]] = [
+        *(("job", job.name, job) for page in store.jobs.export() for job in page),
+        *(("trigger", trigger.name, trigger) for trigger in store.subscribers.list_triggers()),
+        *(("endpoint", endpoint.id, endpoint) for endpoint in store.subscribers.list_endpoints()),
+        *(("agent", agent.name, agent) for agent in store.agents.list()),
+        *(("token", token.id, token) for token in store.tokens.list()),
+        *(("tenant", tenant.name, tenant) for tenant in store.tenants.list()),
+        *(("worker", worker.id, worker) for worker in store.workers.list()),
+        *(("run", run.id, run) for run in store.reports.unreadable_runs()),
+    ]
+    unreadable = [(kind, name, str(one.unreadable)) for kind, name, one in found if one.unreadable is not None]
+    numbers["unreadable_rows"] = len(unreadable)
+    for kind, name, sentence in unreadable[:BROKEN]:
+        what, _, remedy = sentence.rpartition("; ")
+        yield Finding("risk", "rows", f"{kind} {name}: {what}", remedy)
+    if len(unreadable) > BROKEN:
+        yield Finding("risk", "rows", "and there are more that cannot be read.")
+
+
 def _when(left: timedelta) -> str:
     return f"in {span(left)}" if left > timedelta(0) else "now"
 
 
 def check_events(store: Store, _numbers: Numbers) -> Iterator[Finding]:
     yield from event_findings(store)
+
+
+def check_rewinds(store: Store, numbers: Numbers) -> Iterator[Finding]:
+    yield from rewind_findings(store, numbers)
 
 
 CHECKS: Mapping[str, Check] = {
@@ -166,6 +193,8 @@ CHECKS: Mapping[str, Check] = {
     "live runs": check_live_runs,
     "workers": check_workers,
     "leases": check_leases,
+    "rewinds": check_rewinds,
     "schedules": check_schedules,
+    "rows": check_rows,
     "events": check_events,
 }

@@ -20,14 +20,19 @@ class DescribedQueue(Protocol):
     def describe(self) -> list[tuple[str, str, str]]: ...
 
 
-def queue_findings(url: str, store: Store) -> Iterator[Finding]:
+def queue_findings(url: str, store: Store, poll: float) -> Iterator[Finding]:
+    """`poll`: seconds between two looks of a worker that nothing wakes."""
     try:
         queue = open_queue(url, store)
     except WorkbellError as error:
         yield with_remedy("risk", "queue", str(error))
         return
     if isinstance(queue, InStoreQueue):
-        yield Finding("ok", "queue", "the store's own hints wake workers")
+        if store.hints:
+            yield Finding("ok", "queue", "the store's own hints wake workers")
+        else:
+            polls = f"nothing wakes workers, as the store's hints do not reach them; they poll every {poll:g} s"
+            yield Finding("note", "queue", polls, "a queue (`queue_url`) wakes them at once.")
         return
     try:
         if isinstance(queue, DescribedQueue):

@@ -1,4 +1,4 @@
-"""Worker checks of the doctor: alive workers, lost workers with their runs, and queued runs that no worker takes."""
+"""Worker checks of the doctor: alive and lost workers, queued runs that no worker takes, and rewinds they noticed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import Any
 from workbell.doctor.finding import MOST, Finding, each_unserved, with_remedy
 from workbell.doctor.spans import span
 from workbell.model.capability import unserved
+from workbell.model.rewind import in_words
 from workbell.model.worker import Worker
 from workbell.stores.port import Counts, Store
 
+MOST_REWINDS = 1000  # records that are counted
 RECENT = timedelta(days=1)  # a worker that was lost before, and left nothing, is past
 
 
@@ -41,7 +43,7 @@ def _living(alive: Sequence[Worker]) -> str:
 
 def _lost(store: Store, lost: Sequence[Worker], now: datetime) -> Iterator[Finding]:
     for worker in sorted(lost, key=lambda worker: worker.seen_at, reverse=True)[:MOST]:
-        held = len(store.runs.held_by(worker.id))
+        held = len(store.runs.leases_of([worker.id]))
         if not held and now - worker.seen_at > RECENT:
             continue
         left = "it held no runs"
@@ -71,7 +73,7 @@ def definition_findings(store: Store, workers: Sequence[Worker]) -> Iterator[Fin
     """Definitions whose handler nobody has declared, here or in the store: a misspelt name, or code still to come."""
     now = store.clock.now()
     served = {job for worker in workers if worker.is_alive(now) for job in worker.jobs}
-    for job in [job for job in store.definitions.list() if job.handler not in served][:MOST]:
+    for job in [job for job in store.definitions.list() if job.handler not in served and not job.is_elsewhere][:MOST]:
         code = store.jobs.find(job.tenant, job.handler)
         if code is not None and not code.is_definition:
             continue
@@ -79,3 +81,19 @@ def definition_findings(store: Store, workers: Sequence[Worker]) -> Iterator[Fin
         name = job.name + (f", tenant {job.tenant}" if job.tenant != "default" else "")
         remedy = "start a worker that has it, or put another handler"
         yield with_remedy("note", "definition", f"{name}: its handler {job.handler} {wrong}; {remedy}.")
+
+
+def rewind_findings(store: Store, numbers: dict[str, Any]) -> Iterator[Finding]:
+    """Runs that a rewind of the store concerns: at risk for a day, then a note until the records are removed."""
+    found = store.rewinds.list(None, limit=MOST_REWINDS)
+    numbers["rewinds"] = len(found)
+    if not found:
+        return
+    age = store.clock.now() - found[0].noticed_at
+    more = ", and there are more" if len(found) == MOST_REWINDS else ""
+    says = f"the store was rewound, as workers noticed {span(age)} ago: {in_words(reversed(found))}{more}"
+    remedy = (
+        "`workbell workers rewinds` lists them: check what these runs did twice. Enqueue again what is gone, and check "
+        "keys, events and schedules since that time."
+    )
+    yield Finding("risk" if age < RECENT else "note", "rewound", says, remedy)

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from workbell.engine.results import aread_result, read_result
+from workbell.engine.work import Work
 from workbell.handlers.context import Context
-from workbell.handlers.job_function import JobFunction
 from workbell.handlers.run_hooks import AsyncSurrounding, RunHook, Surrounding
-from workbell.model.outcome import Outcome, Raised, read_return
+from workbell.model.outcome import Outcome, Raised
 
 
-def call_around(job: JobFunction[Any, Any], context: Context | None, given: Mapping[str, Any]) -> Outcome:
+def call_around(work: Work, context: Context | None, given: Mapping[str, Any]) -> Outcome:
     """Call a plain function inside the hooks; their errors are raised as its own would be."""
+    job = work.job
     outcome: Outcome | None = None
 
     def call() -> None:
         nonlocal outcome
         value = job.function(context, **given) if job.signature.wants_context else job.function(**given)
-        outcome = read_return(value)
+        outcome = read_result(work, value)
         _raise_unstorable(outcome)
 
     try:
@@ -30,14 +32,15 @@ def call_around(job: JobFunction[Any, Any], context: Context | None, given: Mapp
     return outcome
 
 
-async def call_async_around(job: JobFunction[Any, Any], context: Context | None, given: Mapping[str, Any]) -> Outcome:
+async def call_async_around(work: Work, context: Context | None, given: Mapping[str, Any]) -> Outcome:
     """Await an async function inside the hooks, in the same task; plain hooks are called on the event loop."""
+    job = work.job
     outcome: Outcome | None = None
 
     async def call() -> None:
         nonlocal outcome
         value = await (job.function(context, **given) if job.signature.wants_context else job.function(**given))
-        outcome = read_return(value)
+        outcome = await aread_result(work, value)
         _raise_unstorable(outcome)
 
     try:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from workbell.engine.duty import Waker
+from workbell.model.ids import id_of
 from workbell.queues.port import Permit
 
 
@@ -19,7 +20,7 @@ class ReceivedHints(NamedTuple):
     @property
     def runs(self) -> list[str]:
         """Runs that the permits name, if they tell all: no hint came, and no permit without a run."""
-        named = [permit.run for permit in self.permits if permit.run is not None]
+        named = [id_of(permit.run) for permit in self.permits if permit.run is not None]
         return [] if self.hinted or len(named) < len(self.permits) else named
 
 

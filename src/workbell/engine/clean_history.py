@@ -68,11 +68,12 @@ class CleanHistory:
             raise
         except StoreError as error:
             log.error("history cannot be cleaned: %s", error)
-            failed = state.fail(self._run, now, error=clean_text(str(error)), reason="error", keep=self._retention)
-            self._end(failed)
+            ended, text = self._store.clock.now(), clean_text(str(error))
+            self._end(state.fail(self._run, ended, error=text, reason="error", keep=self._retention))
             return 0
         result = msgspec.json.encode(dict(self._removed)).decode()
-        self._end(state.succeed(self._run, now, result=result, keep=self._retention))
+        ended = self._store.clock.now()  # of a step that may have taken long
+        self._end(state.succeed(self._run, ended, result=result, keep=self._retention))
         return 0
 
     def once(self, batches: int) -> int:
@@ -99,8 +100,9 @@ class CleanHistory:
         self._next_check_at = now + min(self._every, timedelta(seconds=FIRST_CHECK))
         found = self._newest()
         if found is None or found.status.final:
-            if found is not None and now < found.created_at + self._every:
-                self._next_check_at = found.created_at + self._every
+            due = (self._known_since(now) if found is None else found.created_at) + self._every
+            if now < due:
+                self._next_check_at = due
                 return
             self._store.jobs.put([clean_job(self._lane.tenant, now)])
             self._store.runs.add([self._request(now, found)])
@@ -108,8 +110,17 @@ class CleanHistory:
         if found is not None and found.status is Status.QUEUED:
             picks = [Pick(self._lane.id, found.rank, 1)]
             until = now + self._lease
-            taken = self._store.runs.claim(picks, 1, LeaseTerms(self._worker, now, until))
+            taken = self._store.runs.claim(picks, 1, LeaseTerms.drawn(self._worker, now, until))
             self._run, self._removed, self._renewed_at = (taken[0] if taken else None), Counter(), now
+
+    def _known_since(self, now: datetime) -> datetime:
+        """When the first scheduler of this store noted the job. Until it has been there for a while there is nothing
+        to remove, and somebody's first runs are their own."""
+        known = self._store.jobs.find(self._lane.tenant, CLEAN)
+        if known is None:
+            self._store.jobs.put([clean_job(self._lane.tenant, now)])
+            return now
+        return known.created_at
 
     def _newest(self) -> Run | None:
         found = self._store.runs.list(Filter(self._lane.tenant, job=CLEAN, queue=QUEUE, limit=1))

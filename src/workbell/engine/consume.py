@@ -6,16 +6,19 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from enum import Enum, auto
 from typing import Any, Protocol
 
 from workbell.claims.claiming import Claimant, Claims
 from workbell.engine.claim_hints import ClaimHints
 from workbell.engine.duty import Waker
-from workbell.engine.finish import Finish
+from workbell.engine.execute import book_safely
+from workbell.engine.finish import FEW_UNBOOKED, Finish
 from workbell.engine.hand_back import paused
 from workbell.engine.held_runs import HeldRuns
 from workbell.engine.prefetch import AHEAD_SECONDS, Prefetch
 from workbell.engine.work import Work
+from workbell.errors import StoreError
 from workbell.handlers.definitions import Definitions
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.registry import Registry
@@ -25,13 +28,21 @@ from workbell.model.limit import Limit
 from workbell.model.run import Lane, Run
 from workbell.model.state import Transition
 from workbell.runs.booking import Booking
+from workbell.scheduling.rule import judge_start
 from workbell.stores.port import Held, Store
 
 log = logging.getLogger("workbell.engine")
 
-MOST_UNBOOKED = 4000
 QUIET = 0.005  # seconds without a run, after which the next one comes alone
 AFTER_GUESS = 0.002  # seconds until the survey that follows a guess: the handlers begin first
+
+
+class OnClaim(Enum):
+    """What is done with runs that a claim has just taken. A stop sets KEEP, then LEAVE before it calls `take_back`."""
+
+    EXECUTE = auto()
+    KEEP = auto()  # in no slot: `take_back` has them
+    LEAVE = auto()  # given back as strays
 
 
 class Slots(Protocol):
@@ -86,6 +97,7 @@ class Consume:
         self._suspects: deque[Work] = deque()
         self._alone: Work | None = None  # the suspect that is being executed
         self._prefetch = Prefetch(concurrency, self._clock.monotonic())
+        self.on_claim = OnClaim.EXECUTE
 
     @property
     def room(self) -> int:
@@ -94,6 +106,8 @@ class Consume:
         return 0 if self._held.drained else max(free, 0)
 
     def step(self, now: datetime) -> float | None:
+        if self.on_claim is not OnClaim.EXECUTE:
+            return None
         self._held.claiming = True  # before reading whether we are drained
         try:
             return self._step(now)
@@ -112,9 +126,10 @@ class Consume:
         if self._suspects:
             return self._run_alone()
         unbooked = len(self._finish.waiting)
-        if unbooked >= MOST_UNBOOKED:
+        if unbooked >= FEW_UNBOOKED and self._finish.is_full():
             return None  # woken when some are booked
-        moment = self._clock.monotonic()  # before the claim: a lease is not longer than that
+        moment = self._clock.monotonic()
+        valid_until = self._clock.boottime() + self._lease  # before the claim: a lease is not longer than that
         idle = not self._held.by_id and moment - self._held.removed_at > AHEAD_SECONDS
         starved = len(self._held.by_id) == unbooked
         refill_at = self._prefetch.plan(self._held.removed + unbooked, moment, idle=idle, starved=starved)
@@ -155,13 +170,18 @@ class Consume:
         except Exception:  # whatever it was, the claim may have been written
             self._held.unsure = self._backlog = True
             raise
-        wait = self._receive(runs, jobs, moment, now)
+        wait = self._receive(runs, jobs, moment, valid_until, now)
         if self._permits is not None and self._hints.settle():
             self._permits.wake()
         return wait
 
     def _receive(
-        self, runs: Sequence[Run], jobs: Sequence[JobFunction[Any, Any] | None], moment: float, now: datetime
+        self,
+        runs: Sequence[Run],
+        jobs: Sequence[JobFunction[Any, Any] | None],
+        moment: float,
+        valid_until: float,
+        now: datetime,
     ) -> float:
         """Put claimed runs into the slots, each with its job; the seconds until the next claim."""
         if not runs:
@@ -170,7 +190,7 @@ class Consume:
             wait = self._until_free(now, moment)
             self._poll_at = moment + wait
             return wait
-        if self._held.drained:  # meanwhile
+        if self._held.drained or self.on_claim is OnClaim.LEAVE:  # meanwhile
             self._held.unsure = True  # given back as strays, none of which has begun
             return 0
         if log.isEnabledFor(logging.DEBUG):
@@ -181,10 +201,14 @@ class Consume:
                 self._held.unsure = True
                 continue
             apart = run.suspect and self._apart
-            work = Work(run, job, apart=apart, claimed=moment, valid_until=moment + self._lease)
+            work = Work(run, job, apart=apart, claimed=moment, valid_until=valid_until)
             self._held.add(work)
+            if run.options_text is not None and (outcome := judge_start(run, now)) is not None:
+                book_safely(self._finish.put, work, outcome)  # not told as started: its handler is not called
+                continue
             # A crash of an isolated handler does not end the worker.
-            (self._suspects if run.suspect and not work.isolated else works).append(work)
+            waits = (run.suspect and not work.isolated) or self.on_claim is not OnClaim.EXECUTE
+            (self._suspects if waits else works).append(work)
         if works:
             self._deliver(works)
         if self._suspects or self._held.unsure:
@@ -218,7 +242,7 @@ class Consume:
             self._release_suspects([work])
             return 0
         marked = self._store.runs.mark_alone(work.held)
-        if marked and self._held.drained:  # meanwhile
+        if marked and (self._held.drained or self.on_claim is not OnClaim.EXECUTE):  # meanwhile
             return 0  # it is given back
         self._suspects.popleft()
         if not marked:  # its lease is lost
@@ -250,8 +274,21 @@ class Consume:
             self._backlog = True
             log.info("handed back of what was claimed and is not held here: %d", len(strays))
 
+    def give_back_strays(self) -> bool:
+        """When the worker stops: give back what a claim took whose answer came late, or never.
+
+        Returns False if the store did not answer.
+        """
+        if self._held.unsure:
+            try:
+                self._release_strays(self._clock.now())
+            except StoreError as error:
+                log.warning("what was claimed last could not be handed back: %s", error)
+                return False
+        return True
+
     def take_back(self) -> list[Work]:
-        """Suspects that have not begun, when the worker stops."""
+        """What was claimed and is in no slot, when the worker stops."""
         taken = list(self._suspects)
         self._suspects.clear()
         return taken

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
+import msgspec
+
 from workbell.claims.claiming import Claimant, Claims
 from workbell.engine.claim_hints import ClaimHints
 from workbell.engine.consume import serves
@@ -18,7 +20,7 @@ from workbell.engine.handler_processes.entry import Entry
 from workbell.engine.held_runs import HeldRuns
 from workbell.engine.role import Role
 from workbell.engine.worker_half import WorkerHalf
-from workbell.model.ids import is_id, new_id
+from workbell.model.ids import id_of, new_id
 from workbell.model.job import job_disabled
 from workbell.model.one_shot import Answer, Consumed, ConsumedRun
 from workbell.model.run import Lane, Run, Status
@@ -80,7 +82,8 @@ class RoundClaims:
 
 
 class ConsumeRound:
-    """`ids`: claim just these runs. `load` is called on a thread, before anything is claimed."""
+    """`ids`: claim just these runs; each answer names the id that was given. `load` is called on a thread, before
+    anything is claimed."""
 
     def __init__(
         self,
@@ -98,8 +101,7 @@ class ConsumeRound:
         self._runtime = runtime
         self._settings = settings
         self._ids = ids
-        known = None if ids is None else [one for one in ids if is_id(one)]
-        self._claims = RoundClaims(claims(known), limit)
+        self._claims = RoundClaims(claims(ids), limit)
         self._concurrency = min(limit, settings.concurrency)
         self._seconds = seconds
         self._load = load
@@ -157,7 +159,8 @@ class ConsumeRound:
             held.wait_until(
                 lambda: self._stopped or self._claims.over or (held.drained and not held), end - clock.monotonic()
             )
-            half.finish_work(0.0)
+            half.limit_stop(0.0)
+            half.finish_work()
         finally:
             for thread in reversed(threads):
                 thread.stop()
@@ -186,20 +189,23 @@ class ConsumeRound:
     # Answers
 
     def _answers(self) -> list[ConsumedRun]:
-        asked = list(self._claims.taken) if self._ids is None else self._ids
-        left = [run_id for run_id in asked if run_id not in self._ended and is_id(run_id)]
+        asked = {given: id_of(given) for given in (self._claims.taken if self._ids is None else self._ids)}
+        left = [run_id for run_id in asked.values() if run_id not in self._ended]
         store = self._runtime.store
         found = store.runs.find(left) if left else {}
         is_paused = paused(store) if any(run.status is Status.QUEUED for run in found.values()) else None
-        return [
+        answers = [
             self._answer_of_end(self._ended[run_id])
             if run_id in self._ended
             else self._answer_of_other(run_id, found.get(run_id), is_paused)
-            for run_id in asked
+            for run_id in asked.values()
         ]
+        return [msgspec.structs.replace(answer, run=given) for given, answer in zip(asked, answers, strict=True)]
 
     def _answer_of_end(self, notice: Notice) -> ConsumedRun:
         run = notice.run
+        if notice.move is Move.SNOOZE and notice.ended is None:  # its window is closed: it is sent again at the opening
+            return ConsumedRun(run.id, Answer.IGNORED, run.status, run.reason)
         if notice.move is not Move.RELEASE:
             return ConsumedRun(run.id, Answer.DONE, run.status)
         if _is_unfinished(notice):

@@ -26,7 +26,7 @@ class DueRound:
     ) -> None:
         store, registry = runtime.store, runtime.registry
         self._publisher = runtime.publisher
-        self._recover = Recover(store, runtime.booking, announce, settings.sweep, sure=sure)
+        self._recover = Recover(store, runtime.booking, announce, settings.sweep_pace, sure=sure)
         self._materialise = Materialise(store, registry, announce, settings.poll_pace, runtime.publisher)
         self._match = MatchEvents(store, registry, runtime.subscriptions, announce, settings.poll_pace)
         self._dispatch = Dispatch(store, announce, settings.poll_pace)

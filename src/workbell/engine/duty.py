@@ -95,12 +95,17 @@ class Duty:
     An error never ends a duty: it is logged, and the step is tried again, at first soon and then every few seconds.
     """
 
-    def __init__(self, name: str, step: Step, clock: Clock, waker: Waker | None = None) -> None:
+    def __init__(
+        self, name: str, step: Step, clock: Clock, waker: Waker | None = None, *, longest: float = LONGEST
+    ) -> None:
+        """`longest`: seconds until a step that keeps failing is tried again, at the most."""
         self.name = name
         self.waker = waker or Waker()
+        self.on_return: Callable[[], None] = lambda: None  # called by the first step that succeeds after a failure
         self._step = step
         self._clock = clock
         self._pause = 0.0
+        self._longest = longest
         self._ended = False
         self._stepping = threading.RLock()  # a step may itself ask for the stop
         self._next: float | None = 0.0  # a moment of monotonic time; none: only when woken
@@ -125,6 +130,7 @@ class Duty:
                 delay = self._step(self._clock.now())
                 if self._pause:
                     log.info("%s goes on", self.name)
+                    self.on_return()
                 self._pause = 0.0
                 self._owed_since = math.inf if delay is None else time.monotonic() + delay
                 self._succeeded = True
@@ -134,7 +140,7 @@ class Duty:
                         log.warning("%s waits: %s", self.name, error)
                     else:
                         log.exception("%s failed, and is tried again", self.name)
-                self._pause = delay = min(max(self._pause * 2, SHORTEST), LONGEST)
+                self._pause = delay = min(max(self._pause * 2, SHORTEST), self._longest)
             self._next = None if delay is None else time.monotonic() + delay
 
     def overdue(self) -> float | None:
@@ -183,6 +189,9 @@ class DutyThread:
                     wait = left if wait is None else min(wait, left)
             if wait is None or wait > 0:
                 self._event.wait(wait)
+
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
 
     def end(self) -> None:
         """Start no other step."""

@@ -13,11 +13,12 @@ from workbell.claims.claiming import FairClaims
 from workbell.engine.announcer import Announcer
 from workbell.engine.claim_hints import ClaimHints
 from workbell.engine.dispatch import Dispatch
-from workbell.engine.duty import Duty, DutyThread
+from workbell.engine.duty import Duty, DutyThread, Waker
 from workbell.engine.handler_processes.entry import Entry, no_entry
 from workbell.engine.housekeeping import Housekeeping
 from workbell.engine.permits import PermitListener
 from workbell.engine.pulse import Pulse
+from workbell.engine.rewind import RecentRuns, RewindWatch
 from workbell.engine.role import ALL, Role
 from workbell.engine.scheduler_half import SchedulerHalf
 from workbell.engine.work import Work
@@ -43,7 +44,7 @@ def out_of_step(settings: Settings) -> Settings:
     worker that a permit wakes meanwhile has to wait.
     """
     share = uniform(0.8, 1.0)
-    return msgspec.structs.replace(settings, poll=settings.poll_pace * share, sweep=settings.sweep * share)
+    return msgspec.structs.replace(settings, poll=settings.poll_pace * share, sweep=settings.sweep_pace * share)
 
 
 class Engine:
@@ -95,7 +96,10 @@ class Engine:
         if role.schedules:
             self._scheduler = SchedulerHalf(runtime, settings, self.worker, announcer, housekeeping, declare_again)
         halves = [half for half in (self._scheduler, self.worker_half) if half is not None]
-        chores = [chore for half in halves for chore in half.chores]
+        self._recent = RecentRuns(clock, runtime.keep)
+        rewind = RewindWatch(store, self.worker, self._recent, self._held_works, Waker(housekeeping))
+        rewinding = Duty("rewind", rewind.step, clock, rewind.waker)
+        chores = [rewinding, *(chore for half in halves for chore in half.chores)]
         self._housekeeping = Housekeeping(store, runtime.booking, announcer, settings, housekeeping, chores)
         self._dispatch = dispatch = Dispatch(store, announcer.announce, settings.poll_pace)
         # The store's own hints are received beside those of another queue: they also cover other changes.
@@ -105,6 +109,8 @@ class Engine:
         self._hints_thread = DutyThread([Duty("hints", listener.step, clock)])
         dispatching = Duty("dispatch", dispatch.step, clock, dispatch.waker)
         polls = [dispatching, *(poll for half in halves for poll in half.polls)]
+        for poll in polls:  # the store is back after an outage: is it the same?
+            poll.on_return = rewind.waker.wake
         self.pulse = Pulse(store, settings.poll_pace, polls, writes=role.probed)
         self._threads = [
             self._hints_thread,
@@ -119,12 +125,24 @@ class Engine:
         ]
         self._stopping = threading.Lock()
         self._stopped = False
+        self.holds_nothing = True  # after a stop: every run that was claimed here is ended, handed back or handed over
 
     def start(self) -> None:
         self._store.check()
         follow_time(self._store)
         self._runtime.declare_jobs()
         self._runtime.publisher.poll()
+        try:
+            self._start_threads()
+        except BaseException:  # the system may have no thread left: those that began must not go on by themselves
+            self.stop(0)
+            raise
+
+    def _start_threads(self) -> None:
+        self._runtime.publisher.add_sink(self._recent)
+        self._runtime.publisher.handed_out = self._recent.handed_out
+        if self.worker_half is not None:
+            self.worker_half.held.on_let_go = self._recent.let_go
         if self._scheduler is not None:
             self._scheduler.end_orphans()
         self._store_hints.listen()
@@ -159,23 +177,31 @@ class Engine:
         """Runs whose handlers are executing now."""
         return [] if self.worker_half is None else self.worker_half.held.executing()
 
+    def _held_works(self) -> list[Work]:
+        return [] if self.worker_half is None else self.worker_half.held.works()
+
     @property
     def booked(self) -> int:
         """Outcomes written, in all."""
         return 0 if self.worker_half is None else self.worker_half.held.booked
 
-    def stop(self, grace: float) -> int:
-        """Claim nothing more, let handlers end for `grace` seconds, hand the rest back; how many that were."""
+    def stop(self, grace: float | None = None) -> int:
+        """Claim nothing more, let handlers end for `grace` seconds, hand the rest back; how many that were.
+
+        Without `grace` for as long as they take. A later call can only shorten that.
+        """
+        if grace is not None:
+            self.limit_stop(grace)
         with self._stopping:
             if self._stopped:  # by another caller, just now
                 return 0
             self._stopped = True
-            return self._stop(grace)
+            return self._stop()
 
-    def _stop(self, grace: float) -> int:
+    def _stop(self) -> int:
         if self._scheduler is not None:
             self._scheduler.end()
-        handed_back = 0 if self.worker_half is None else self.worker_half.finish_work(grace)
+        handed_back = 0 if self.worker_half is None else self.worker_half.finish_work()
         self._hints_thread.end()
         self._store_hints.interrupt()
         self._housekeeping.thread.end()  # a step may be waiting for the store: the others end meanwhile
@@ -186,11 +212,13 @@ class Engine:
             self._scheduler.close()
         self._housekeeping.close()
         if self.worker_half is not None:
-            self.worker_half.close()
+            self.holds_nothing = self.worker_half.close()
         self._store_hints.close()
+        self._runtime.publisher.remove_sink(self._recent)
+        self._runtime.publisher.handed_out = lambda _runs: None
         return handed_back
 
-    def hurry(self) -> None:
-        """Let a `stop` that is under way wait for handlers no longer: their runs are handed back."""
+    def limit_stop(self, grace: float) -> None:
+        """Let a stop, one that is under way too, wait for handlers no longer than `grace` seconds from now."""
         if self.worker_half is not None:
-            self.worker_half.hurry()
+            self.worker_half.limit_stop(grace)

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable
 
 from workbell.engine.around_run import call_around, call_async_around
 from workbell.engine.progress_and_logs import ProgressAndLogs
+from workbell.engine.results import aread_result, read_result
 from workbell.engine.work import Work
 from workbell.handlers.context import Context, commit_database, end_database, is_still_held, uses_database
 from workbell.handlers.current_run import current_run
 from workbell.logs.facts import run_facts
+from workbell.model.clock import Clock
 from workbell.model.error_text import describe_error
-from workbell.model.outcome import HANDED_BACK, EndedOutcome, Failed, Outcome, Raised, read_return
+from workbell.model.outcome import HANDED_BACK, EndedOutcome, Failed, Outcome, Raised
 from workbell.runs.job_services import RuntimeServices
 from workbell.runs.runtime import Runtime
+from workbell.scheduling.rule import judge_start
 
 log = logging.getLogger("workbell.engine")
 
 Done = Callable[[Work, Outcome], None]
 
+MOST_TENANTS = 1000  # whose services are kept
+SILENT = 10.0  # seconds without an unstarted run, until the next one is logged
 INTERNAL = "internal"  # the reason of a run that failed between its handler and its booking
 
 
@@ -37,7 +43,7 @@ class Contexts:
 
     def __init__(self, runtime: Runtime, reports: ProgressAndLogs) -> None:
         self._runtime = runtime
-        self._services = {runtime.tenant: RuntimeServices(runtime)}
+        self._services: dict[str, RuntimeServices] = {}
         self._reports = reports
 
     def make(self, work: Work) -> Context | None:
@@ -52,6 +58,8 @@ class Contexts:
     def services_of(self, tenant: str) -> RuntimeServices:
         """Services for the tenant of a run: what its handler enqueues belongs to that tenant."""
         if tenant not in self._services:
+            if len(self._services) >= MOST_TENANTS:
+                self._services = {}
             self._services[tenant] = RuntimeServices(self._runtime.for_tenant(tenant))
         return self._services[tenant]
 
@@ -66,10 +74,10 @@ def call_plain(work: Work, context: Context | None) -> Outcome:
     here = current_run.set(work.run)
     try:
         if work.job.hooks:
-            outcome = call_around(work.job, context, given)
+            outcome = call_around(work, context, given)
         else:
             value = function(context, **given) if work.job.signature.wants_context else function(**given)
-            outcome = read_return(value)
+            outcome = read_result(work, value)
         return outcome if context is None else _committed(work, context, outcome)
     except BaseException as error:  # noqa: BLE001  sys.exit() in a handler ends the handler, not the worker
         return stopped(work) or Raised(error)
@@ -91,7 +99,7 @@ async def call_async(work: Work, context: Context | None) -> Outcome:
     try:
         hooks = work.job.hooks
         if hooks:
-            called = call_async_around(work.job, context, given)
+            called = call_async_around(work, context, given)
         else:
             called = function(context, **given) if work.job.signature.wants_context else function(**given)
         if limit is None:
@@ -99,7 +107,7 @@ async def call_async(work: Work, context: Context | None) -> Outcome:
         else:
             async with asyncio.timeout(limit) as scope:
                 value = await called
-        outcome = value if hooks else read_return(value)
+        outcome = value if hooks else await aread_result(work, value)
         return outcome if context is None else _committed(work, context, outcome)
     except TimeoutError as error:
         if limit is not None and scope.expired():
@@ -146,9 +154,37 @@ def stopped(work: Work) -> Outcome | None:
         return timed_out(work)
     if work.cancel_reason is not None:
         return EndedOutcome(work.cancel_reason)
-    if work.release or work.lost:
+    if work.release or work.lost or work.overdue:
         return HANDED_BACK
     return None
+
+
+class Starts:
+    """Asked right before each call of a handler: whether it may still be called.
+
+    A process that was stopped, or whose machine was suspended, goes on with works whose leases have ended meanwhile:
+    another worker may have executed them. They are handed back, which the store refuses if that is so. Where a keeper
+    has renewed them, they are claimed again.
+
+    Works also wait here until the window of their schedule has closed; one whose options cannot be read fails here.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._boottime = clock.boottime
+        self._silent_until = -math.inf
+
+    def refused(self, work: Work) -> Outcome | None:
+        """Outcome of a work whose handler is not to be called; none, if it may be."""
+        if work.lost or work.release or work.cancel_reason is not None:
+            return HANDED_BACK  # the booking ends a canceled run
+        if work.valid_until is None or (moment := self._boottime()) < work.valid_until:
+            return None if work.run.options_text is None else judge_start(work.run, self._clock.now())
+        if moment >= self._silent_until:  # one line for all of them
+            text = "run %s: its lease ended %.1f s ago, before its handler was called; such runs go back to the queue"
+            log.warning(text, work.run.id, moment - work.valid_until, extra=run_facts(work.run))
+        self._silent_until = moment + SILENT
+        return HANDED_BACK
 
 
 def book_safely(done: Done, work: Work, outcome: Outcome) -> None:

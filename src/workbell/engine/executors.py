@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 
 from workbell.engine.duty import Waker
-from workbell.engine.execute import INTERNAL, Done, book_safely, call_async, call_plain, timed_out
+from workbell.engine.execute import INTERNAL, Done, Starts, book_safely, call_async, call_plain, timed_out
 from workbell.engine.handler_processes.entry import Entry
 from workbell.engine.handler_processes.slots import IsolatedSlots, Post
 from workbell.engine.journal import Journal
@@ -123,6 +123,7 @@ class AsyncSlots:
         self._loop = loop
         self._size = size
         self._clock = clock
+        self._starts = Starts(clock)
         self._context = context
         self._done = done
         self._journal = journal
@@ -171,8 +172,9 @@ class AsyncSlots:
                 self._stir()
             if work.settled:
                 continue
-            if work.lost:
-                book_safely(self._done, work, HANDED_BACK)  # the lease is lost: nothing is written
+            refused = self._starts.refused(work)
+            if refused is not None:
+                book_safely(self._done, work, refused)
                 continue
             work.task = task
             work.begin(self._clock)
@@ -225,6 +227,7 @@ class ThreadSlots:
     ) -> None:
         self._size = size
         self._clock = clock
+        self._starts = Starts(clock)
         self._context = context
         self._done = done
         self._journal = journal
@@ -252,8 +255,9 @@ class ThreadSlots:
                 return
             if work.settled:
                 continue
-            if work.lost:
-                book_safely(self._done, work, HANDED_BACK)  # the lease is lost: nothing is written
+            refused = self._starts.refused(work)
+            if refused is not None:
+                book_safely(self._done, work, refused)
                 continue
             with self._lock:
                 self._busy += 1

@@ -2,6 +2,9 @@
 
 A thread cannot be stopped, so a handler would go on while another worker has its run. Only where a supervisor starts
 the process anew; an embedded engine sets `ctx.canceled` and relies on the fencing token.
+
+Only a handler that still executes is a reason to exit. Outcomes of handlers that have ended are kept, and claimed runs
+that have not begun are handed back.
 """
 
 from __future__ import annotations
@@ -30,12 +33,19 @@ class ExitOnLostLeases:
         lease: float,
         renew: Renewals,
         give_up: Callable[[str], None],
+        *,
+        executes: Callable[[float], bool],
+        hand_back: Callable[[float], None],
     ) -> None:
+        """Of runs that were claimed before a moment: `executes` says whether a handler executes, `hand_back` gives back
+        those that have not begun."""
         self._clock = clock
         self._limit = lease * LEASE_SHARE
         self._pace = min(lease / 20, 0.5)
         self._renew = renew
         self._give_up = give_up
+        self._executes = executes
+        self._hand_back = hand_back
         self._seen = -1
         self._silent = 0.0
         self._last = clock.monotonic()
@@ -52,5 +62,8 @@ class ExitOnLostLeases:
             self._silent += passed
         self._seen = renewals
         if self._silent >= self._limit:
-            self._give_up(f"no lease could be renewed for {self._silent:.1f} s; the store cannot be reached")
+            before = moment - self._limit  # later claims have longer leases
+            self._hand_back(before)
+            if self._executes(before):
+                self._give_up(f"no lease could be renewed for {self._silent:.1f} s; the store cannot be reached")
         return self._pace

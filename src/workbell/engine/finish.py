@@ -1,21 +1,32 @@
-"""Finish: outcomes become transitions, written in batches. A write that is refused belongs to a lost lease."""
+"""Finish: outcomes become transitions, written in batches. A write that is refused belongs to a lost lease.
+
+While the store is away, outcomes are kept and tried again for as long as the process lives. A process that must end
+hands them over to the keeper (`hand_over`), or names the runs whose results are dropped.
+"""
 
 from __future__ import annotations
 
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from random import Random
+from sys import getsizeof
+
+import msgspec
 
 from workbell.engine.duty import Waker
 from workbell.engine.held_runs import HeldRuns
 from workbell.engine.progress_and_logs import ProgressAndLogs
 from workbell.engine.work import Work
+from workbell.logs.exceptions import exception_of, loggable
 from workbell.logs.facts import run_facts
-from workbell.model.outcome import Outcome, decide
+from workbell.model.log_line import LogLine
+from workbell.model.outcome import Failed, Outcome, Raised, decide
 from workbell.model.run import Run
-from workbell.model.state import Transition
+from workbell.model.state import Move, Transition
 from workbell.runs.booking import Booking
 from workbell.stores.port import Store
 from workbell.stores.publisher import Pair
@@ -23,8 +34,30 @@ from workbell.stores.publisher import Pair
 log = logging.getLogger("workbell.engine")
 
 BATCH = 1000
+MOST_UNBOOKED = 4000
+# As many as 128 results of the largest size with such inputs. A process that books more slowly than it executes would
+# else hold up to 2 GB in 4,000 of them, and send all that to the keeper when it must end.
+MOST_BYTES = 64 << 20
+FEW_UNBOOKED = 100  # so few outcomes stay below that, and are not weighed
+QUICK = 1.0  # seconds: a store that booked something since then is not away, and what waits for it is not weighed
+PARCEL = (
+    1 << 16
+)  # bytes of outcomes in one message to the keeper: a worker that freezes within one holds up the supervisor
+NAMED = 20  # runs whose results are dropped, in one line of the log
 
 Decided = tuple[Work, Transition]
+
+
+class KeptOutcome(msgspec.Struct, frozen=True):
+    """An outcome as plain data, for another process that books it: with what its handler reported last."""
+
+    run: Run
+    change: Transition
+    progress: str | None = None
+    lines: list[LogLine] = []
+
+
+HandOver = Callable[[list[KeptOutcome]], bool]
 
 
 class Finish:
@@ -51,6 +84,9 @@ class Finish:
         self._random = randomness or Random()
         self.waiting: list[Decided] = []  # outcomes that are not written yet
         self._lock = threading.Lock()
+        self._handed_over = 0  # of `waiting`; from the first one on nothing is written here
+        self._leaving = False
+        self._booked_at = -math.inf  # monotonic
         self.superseded = 0
         self._announce = announce
         self._hint = hint
@@ -70,6 +106,8 @@ class Finish:
             keep=self._booking.keep,
             randomness=self._random,
         )
+        if isinstance(outcome, Raised | Failed):
+            transition = msgspec.structs.replace(transition, raised=_raised(outcome))
         with self._lock:
             if work.settled:
                 return
@@ -85,9 +123,18 @@ class Finish:
     def size(self) -> int:
         return len(self.waiting)
 
+    def is_full(self) -> bool:
+        """Whether so much waits that nothing more may be claimed."""
+        waiting = self.waiting[:]
+        if len(waiting) >= MOST_UNBOOKED:
+            return True
+        if self._clock.monotonic() - self._booked_at < QUICK:
+            return False
+        return sum(_weight(work.run, change) for work, change in waiting) >= MOST_BYTES
+
     def step(self, _now: datetime) -> float | None:
         with self._lock:
-            batch = self.waiting[:BATCH]
+            batch = [] if self._leaving else self.waiting[:BATCH]
         if not batch:
             return None
         if len(batch) > 1:
@@ -95,8 +142,10 @@ class Finish:
         if not self._reports.resting:
             self._reports.settle(work.held for work, _ in batch)
         written = self._booking.book([(work.run, transition) for work, transition in batch])
+        self._booked_at = self._clock.monotonic()
         with self._lock:
-            del self.waiting[: len(batch)]
+            if not self._leaving:
+                del self.waiting[: len(batch)]
         works = [work for work, _ in batch]
         if len(written) < len(batch):
             done = {run.id for run, _ in written}
@@ -110,8 +159,44 @@ class Finish:
             if self._announce is None:
                 self._hint()
             else:
-                self._announce(_waiting_again(written))
+                self._announce(waiting_again(written))
         return 0
+
+    # The end of the process
+
+    def hand_over(self, to: HandOver | None, seconds: float) -> None:
+        """Hand outcomes that are not written over to another process, within some seconds; name those that are dropped.
+
+        Nothing is written here any more. Again, for outcomes that came meanwhile.
+        """
+        with self._lock:
+            self._leaving = True
+            left = self.waiting[self._handed_over :]
+            self._handed_over += len(left)
+        taken: list[Decided] = []
+        if to is not None and left:
+            end = time.monotonic() + seconds
+            # In a thread: a supervisor that is stopped does not read, and this process must end in time.
+            sending = threading.Thread(target=self._send, args=[left, to, end, taken], daemon=True)
+            sending.start()
+            sending.join(seconds)
+            log.info("results handed over to the keeper: %d of %d", len(taken), len(left))
+        log_dropped([(work.run, change) for work, change in left[len(taken) :]])
+
+    def _send(self, left: Sequence[Decided], to: HandOver, end: float, taken: list[Decided]) -> None:
+        reports = self._reports.take(work.held for work, _ in left)
+        parcel: list[Decided] = []
+        weight = 0
+        for index, (work, change) in enumerate(left):
+            parcel.append((work, change))
+            weight += _weight(work.run, change)
+            if weight < PARCEL and index + 1 < len(left):
+                continue
+            kept = [_kept(work.run, change, *reports.get(work.held, (None, []))) for work, change in parcel]
+            if time.monotonic() >= end or not to(kept):
+                return
+            taken += parcel
+            parcel, weight = [], 0
 
     def _drop(self, refused: Sequence[Work]) -> None:
         self.superseded += len(refused)
@@ -121,7 +206,41 @@ class Finish:
         self._held.note_dropped(refused)
 
 
-def _waiting_again(written: Sequence[Pair]) -> list[Run]:
+def _raised(outcome: Raised | Failed) -> BaseException | None:
+    """The exception of a failed attempt as it can be logged, once it is booked."""
+    return loggable(outcome.error) if isinstance(outcome, Raised) else exception_of(outcome.error)
+
+
+def _kept(run: Run, change: Transition, progress: str | None, lines: list[LogLine]) -> KeptOutcome:
+    return KeptOutcome(run, msgspec.structs.replace(change, raised=None), progress, lines)  # it is sent as JSON
+
+
+def _weight(run: Run, change: Transition) -> int:
+    """Bytes of an outcome that waits, about: its texts, beside the two objects of a kilobyte."""
+    size = 1024
+    if run.input_text is not None:
+        size += getsizeof(run.input_text)
+    if change.result_text is not None:
+        size += getsizeof(change.result_text)
+    if change.error is not None:
+        size += getsizeof(change.error)
+    return size
+
+
+def log_dropped(left: Iterable[Pair]) -> None:
+    """Name the runs whose results are dropped, as nobody could book them. Those handed back are only claimed later."""
+    runs = [run.id for run, change in left if change.move is not Move.RELEASE]
+    if runs:
+        text = "results dropped, because the store could not be reached in time: %d; these runs are executed again: %s"
+        log.error(text, len(runs), some_of(runs))
+
+
+def some_of(ids: Sequence[str]) -> str:
+    """Ids for one line of the log."""
+    return ", ".join(ids[:NAMED]) + (f" and {len(ids) - NAMED} more" if len(ids) > NAMED else "")
+
+
+def waiting_again(written: Sequence[Pair]) -> list[Run]:
     """Runs that wait after these transitions: to be tried again, handed back, or made by them."""
     again = [change.after(run) for run, change in written if not change.status.final]
     return again + [new.run for _, change in written for new in change.then]

@@ -2,14 +2,16 @@
 
 Those are runs of lanes that were paused since the claim; all runs, if the worker was drained; and runs that waited here
 for long behind long ones: another worker may have a slot for them, and those of a limited job count against its limit.
+Runs with a cancel asked for are handed back too, and end by that. So the store is read soon after a hint.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from workbell.engine.duty import Pacing, Waker
 from workbell.engine.execute import Done
 from workbell.engine.held_runs import HeldRuns
 from workbell.engine.work import Work
@@ -35,27 +37,35 @@ class HandBack:
         waiting: Waiting,
         done: Done,
         poll: float,
+        waker: Waker | None = None,
     ) -> None:
         self._store = store
         self._held = held
         self._waiting = waiting
         self._done = done
-        self._pace = poll / 2  # a survey before a pause may be as old: together, no more than a poll
+        # A survey before a pause may be as old: together, no more than a poll.
+        self._pacing = Pacing(poll / 2, waker=waker)
+        self.hint = self._pacing.hint  # a cancel may have been asked for, or a pause been set
 
-    def step(self, _now: datetime) -> float:
+    def step(self, now: datetime) -> float:
+        left = self._pacing.left(now)
+        if left is not None and not self._held.drained:
+            return left
+        self._pacing.again(now + self._pacing.poll)
         waiting = [work for work in self._held.busy() if work.started_at is None]
         if waiting:
-            is_wanted_back = self._rule()
+            is_wanted_back = self._rule(waiting)
             if any(is_wanted_back(work) for work in waiting):
                 for work in self._waiting.take_back(is_wanted_back):
                     self._done(work, HANDED_BACK)
-        return self._pace
+        return self._pacing.left(now) or 0
 
-    def _rule(self) -> Callable[[Work], bool]:
+    def _rule(self, waiting: Sequence[Work]) -> Callable[[Work], bool]:
         if self._held.drained:
             return lambda _work: True
+        asked = self._store.runs.asked_to_end([work.run.id for work in waiting])
         is_paused, moment = paused(self._store), self._store.clock.monotonic()
-        return lambda work: is_paused(work.run.lane) or moment - work.claimed > LONGEST_WAIT
+        return lambda work: work.run.id in asked or is_paused(work.run.lane) or moment - work.claimed > LONGEST_WAIT
 
 
 def paused(store: Store) -> Callable[[Lane], bool]:

@@ -37,6 +37,7 @@ class HeldRuns:
         self.refill_at = -1  # so few works without an outcome wake the claims
         self.unsure = False  # the store may say that we hold what we do not
         self._dropped: set[Held] = set()  # what we have begun, and let go of unbooked
+        self.on_let_go: Callable[[Sequence[Work]], None] = lambda _works: None  # works that leave without a booking
         self.drained = False  # by an operator: nothing more may begin here
         self.claiming = False  # a claim is under way, which may not know of a drain yet
 
@@ -58,6 +59,7 @@ class HeldRuns:
         before = self.by_id.get(work.run.id)
         if before is not None:  # an earlier lease of ours, lost meanwhile
             before.lost = True
+            self.on_let_go([before])
         self.by_id[work.run.id] = work
 
     def discard(self, work: Work) -> None:
@@ -77,6 +79,7 @@ class HeldRuns:
         for work in works:
             work.settled = True
         self._dropped |= {work.held for work in works}
+        self.on_let_go(works)
         self.unsure = True
         self._remove(works)
 

@@ -18,7 +18,7 @@ from workbell.engine.recover import Recover
 from workbell.errors import StoreError
 from workbell.runs.booking import Booking
 from workbell.settings import Settings
-from workbell.stores.measuring import follow_time
+from workbell.stores.measuring import MOST_UNMEASURED, follow_time
 from workbell.stores.port import Store
 
 TIDY = 10.0  # seconds
@@ -38,15 +38,17 @@ class Housekeeping:
     ) -> None:
         clock = store.clock
         self._store = store
+        self._measure_pace = max(TIDY, min(settings.poll_pace, MOST_UNMEASURED))
         self._tallies = booking.publisher.tallies
         self._tallies_waker = Waker(event)
-        recover = Recover(store, booking, announcer.announce, settings.sweep, settings.lease_span)
+        recover = Recover(store, booking, announcer.announce, settings.sweep_pace, settings.lease_span)
         subscribers = PollSubscribers(booking.publisher, settings.poll_pace, Waker(event))
         self.hints = [subscribers.hint]
         self.thread = DutyThread(
             [
                 Duty("recover", recover.step, clock, Waker(event)),
                 Duty("tidy", self._tidy, clock, Waker(event)),
+                Duty("time", self._measure_time, clock, Waker(event)),
                 Duty("subscribers", subscribers.step, clock, subscribers.waker),
                 Duty("tallies", self._tallies.step, clock, self._tallies_waker),
                 *chores,
@@ -66,5 +68,8 @@ class Housekeeping:
 
     def _tidy(self, _now: datetime) -> float:
         self._store.tidy()
-        follow_time(self._store)
         return TIDY
+
+    def _measure_time(self, _now: datetime) -> float:
+        follow_time(self._store)
+        return self._measure_pace

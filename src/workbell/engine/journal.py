@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from workbell.engine.work import Work
 
-_ENTRY = struct.Struct("<16sIddB")
+_ENTRY = struct.Struct("<16sQddB")
 _FLAG = _ENTRY.size - 1
 _EXECUTING, _RETURNED = 1, 2
-_UNBOOKED = 5000  # entries for handlers that have returned: a worker never holds more, see MOST_UNBOOKED in consume.py
+_UNBOOKED = 5000  # entries for handlers that have returned: a worker never holds more, see MOST_UNBOOKED in finish.py
 
 
 class Note(NamedTuple):

@@ -5,6 +5,10 @@ another process must not go by that time alone: it would take every lease of the
 So a lease is watched, as in leader election: a living holder renews it, which changes its end. It counts as ended once
 it was seen unchanged for (nearly) a whole lease, and for as long as it still had when it was first seen.
 
+Only time in which the store answered counts. Nobody can renew while it is away, so `pause` adds that time to every
+watched lease; and before a lease is taken, the store must have answered writes for three renewals (`StoreAnswers`): a
+living holder has renewed by then, or booked what its handlers returned meanwhile.
+
 That is no slower than going by the clock. A lease is renewed several times before its end; one that was not renewed for
 two renewals is watched from then on, and is taken when its time is over. Longer leases than ours are watched all the
 time: an agent may have one of an hour, which it renews every twenty minutes.
@@ -12,6 +16,7 @@ time: an agent may have one of an hour, which it renews every twenty minutes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -24,7 +29,10 @@ from workbell.process.identity import is_gone
 from workbell.stores.port import Lease
 
 MISSED = 2  # missed renewals after which a lease is watched; or a fifth of a lease, if that is sooner
-MISSED_WHEN_TAKEN = 3  # missed renewals of a lease that a sweep has taken over
+MISSED_WHEN_TAKEN = 3  # missed renewals of a lease that a sweep has taken over, and of any before it is taken
+SLOW = 1.0  # seconds: a write that takes as long has waited for the store to come back
+PATIENCE = 10  # times as long, where writes are answered, but slowly: with the usual lease, as long as that
+MOST_APART = 6.0  # seconds between two writes, in which an outage of the store would not have been noticed
 SHARE_WHEN_GONE = (
     0.4  # of a lease, if its holder's process is gone: longer than the keeper of a busy one takes to renew it
 )
@@ -38,6 +46,37 @@ class SeenLease(NamedTuple):
     over_at: float
 
 
+class StoreAnswers:
+    """Since when the store answers writes, without a failure, a long wait or a long gap; `sure` seconds are enough.
+
+    A store that is always slow answers holders as slowly, so `PATIENCE` times as long without a failure is enough too.
+    """
+
+    def __init__(self, sure: float) -> None:
+        self._sure = sure
+        self._since = self._unfailing_since = self._last = math.inf
+
+    def note(self, asked: float, answered: float) -> None:
+        """A write was answered, at these moments of monotonic time."""
+        if self._since == math.inf or asked - self._last > MOST_APART:
+            self._since = self._unfailing_since = answered
+        elif answered - asked >= SLOW:
+            self._since = answered
+        self._last = answered
+
+    def note_failure(self) -> None:
+        self._since = self._unfailing_since = math.inf
+
+    def left(self, moment: float) -> float:
+        """Seconds until it has answered for long enough, if it goes on to do so."""
+        return max(min(self._since + self._sure, self._unfailing_since + PATIENCE * self._sure) - moment, 0.0)
+
+
+def sure_after(lease: timedelta) -> float:
+    """Seconds in which a living holder renews its lease and books its outcomes, while the store answers."""
+    return MISSED_WHEN_TAKEN * pace_of(lease)
+
+
 class LeaseWatch:
     """Watches leases from one sweep to the next. `lease` is the setting: how long a lease of this fleet is."""
 
@@ -46,7 +85,7 @@ class LeaseWatch:
         # Not less than the share of a lease after which a worker gives up by itself, if it cannot renew.
         self._silent = lease.total_seconds() - min(MISSED * pace, lease.total_seconds() * (1 - LEASE_SHARE))
         self._longer = lease.total_seconds() + MISSED * pace
-        self._sure = MISSED_WHEN_TAKEN * pace
+        self._sure = sure_after(lease)
         self._gone = max(self._sure, lease.total_seconds() * SHARE_WHEN_GONE)
         self._far = FAR * lease.total_seconds()
         self._is_gone = is_gone
@@ -68,9 +107,18 @@ class LeaseWatch:
         over = [seen for seen in self._seen.values() if seen.over_at <= asked]
         return [seen.lease for seen in sorted(over, key=lambda seen: seen.over_at)]
 
+    def pause(self, seconds: float) -> None:
+        """Do not count this much time that has passed: the store was away."""
+        self._seen = {run_id: seen._replace(over_at=seen.over_at + seconds) for run_id, seen in self._seen.items()}
+
+    def is_close(self, moment: float) -> bool:
+        """Whether a lease ends so soon that the store must answer writes from now on, for it to be taken then."""
+        return any(seen.over_at - self._sure <= moment for seen in self._seen.values())
+
     def next_at(self, moment: float) -> float | None:
-        """When the next lease may have ended, after this moment; none, if none is watched."""
-        return min((seen.over_at for seen in self._seen.values() if seen.over_at > moment), default=None)
+        """When to look again: shortly before the end of a lease, and at it. None if none is watched."""
+        times = (at for seen in self._seen.values() for at in (seen.over_at - self._sure, seen.over_at))
+        return min((at for at in times if at > moment), default=None)
 
     def _wait(self, lease: Lease, now: datetime) -> float:
         """How long a lease that was not seen before must stay as it is to count as ended."""

@@ -69,6 +69,8 @@ class MatchEvents:
         limit = limit or BATCH
         passed = set(self._passed.at(now))
         found = self._store.events.waiting(limit + len(passed))
+        if len(found) < limit + len(passed):  # these are all: the others were fanned out elsewhere
+            self._refused &= {event.id for event in found}
         waiting = [event for event in found if event.id not in passed][:limit]
         if not waiting:
             return Batch(0, False)

@@ -21,7 +21,7 @@ from workbell.engine.locked_rows import PassedOver
 from workbell.engine.terms import find_terms, this_process
 from workbell.errors import JobsError, StoreError, StoreUnavailable
 from workbell.handlers.registry import Registry
-from workbell.model.job import RunTerms, job_disabled
+from workbell.model.job import RunTerms
 from workbell.model.payload import clean_text
 from workbell.model.run import NewRun, Run
 from workbell.model.run_defaults import Maker
@@ -68,6 +68,7 @@ class Materialise:
         self.waker = self._pacing.waker
         self.hint = self._pacing.hint  # a schedule may have been put, or a run have ended that a tick is waiting for
         self._prepared: PreparedTicks | None = None
+        self._next_at: datetime | None = None  # when a schedule is due, as last read
         self._passed: PassedOver[tuple[str, int]] = PassedOver()  # ids and versions that others have locked
 
     def step(self, now: datetime) -> float:
@@ -75,10 +76,16 @@ class Materialise:
         left = self._pacing.left(now)
         if left is not None:
             return left
-        if self._fire_prepared(now) or self.fire_due(now):
+        if self._fire_prepared(now) or (self._is_due(now) and self.fire_due(now)):
             self._pacing.again()
             return 0
         return self._wait(now)
+
+    def _is_due(self, now: datetime) -> bool:
+        """Whether a schedule is due. At a poll this is the only read; when one is known to be due, there is none."""
+        if self._next_at is None or self._next_at > now:
+            self._next_at = self._store.schedules.next_check()
+        return self._next_at is not None and self._next_at <= now
 
     def _fire_prepared(self, now: datetime) -> bool:
         prepared = self._prepared
@@ -103,7 +110,9 @@ class Materialise:
         """Nothing is due, or others have it locked. Shortly before the next tick, prepare it."""
         at, held_until = now + self._pacing.poll, self._passed.until(now)
         if held_until is None:
-            next_at = self._store.schedules.next_check()
+            if self._next_at is not None and self._next_at <= now:  # another scheduler has fired it
+                self._next_at = self._store.schedules.next_check()
+            next_at = self._next_at
         else:  # the next check of a schedule that is passed over must not hide those of the others
             next_at = self._store.schedules.next_check(now)
             at = min(at, held_until)
@@ -117,9 +126,9 @@ class Materialise:
         return 0  # asked again, with the time that it is then, for how long to sleep
 
     def _prepare(self, at: datetime, now: datetime) -> None:
-        # Of those with a live run it must be asked at the tick itself whether it still lives.
+        # Where a run is in the way, it must be asked at the tick itself whether it still is.
         found = self._due(at, MOST_AHEAD, now)
-        due = [one for one in found if not one.busy or one.schedule.options.overlap is Overlap.ALLOW]
+        due = [one for one in found if one.blocker is None or one.schedule.options.overlap is Overlap.ALLOW]
         if due:
             changes = self._store.schedules.prepare(self._decide_all(due, at))
             self._prepared = PreparedTicks(at, due, changes)
@@ -156,9 +165,9 @@ class Materialise:
         schedule = found.schedule
         try:
             rule = rule_of(schedule)
-            if not terms.enabled:
-                return skip_pending(schedule, rule, now, job_disabled(schedule.job))
-            return decide(schedule, rule, now, busy=found.busy, make_run=make_run)
+            if terms.refusal is not None:
+                return skip_pending(schedule, rule, now, terms.refusal)
+            return decide(schedule, rule, now, blocker=found.blocker, make_run=make_run)
         except StoreError:
             raise
         except JobsError as error:

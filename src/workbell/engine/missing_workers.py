@@ -13,14 +13,15 @@ from workbell.model.worker import LOST_AFTER
 from workbell.runs.publisher import RunPublisher
 from workbell.stores.port import Store
 
-PAUSE = 15.0  # seconds: longer than from one heartbeat to the next
+PAUSE = 15.0  # seconds: longer than from one heartbeat to the next; a poll, if that is longer
 RECENT = LOST_AFTER + timedelta(minutes=10)  # a process that starts does not publish older losses
 
 
 class MissingWorkers:
-    def __init__(self, store: Store, publisher: RunPublisher) -> None:
+    def __init__(self, store: Store, publisher: RunPublisher, poll: float = 1.0) -> None:
         self._store = store
         self._publisher = publisher
+        self._pause = max(PAUSE, poll)
         self._published: set[str] | None = None
         self._unseen: dict[str, datetime] = {}  # workers that were gone at the last poll, and since when
 
@@ -30,9 +31,10 @@ class MissingWorkers:
             self._published = {worker.id for worker in gone if now - worker.seen_at > RECENT}
         self._published &= {worker.id for worker in gone}
         sure = [one.id for one in gone if one.id not in self._published and self._unseen.get(one.id) == one.seen_at]
-        new = [worker_id for worker_id in sure if not self._store.runs.held_by(worker_id)]
+        holding = {lease.worker for lease in self._store.runs.leases_of(sure)} if sure else set()
+        new = [worker_id for worker_id in sure if worker_id not in holding]
         if new:
             self._publisher.missing(new, now)
             self._published.update(new)
         self._unseen = {worker.id: worker.seen_at for worker in gone}
-        return PAUSE
+        return self._pause

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 
@@ -21,7 +22,7 @@ from workbell.engine.clean_history import CleanHistory
 from workbell.engine.consume_round import ConsumeRound
 from workbell.engine.due_round import DueRound
 from workbell.engine.handler_processes.entry import Entry
-from workbell.engine.recover import sure_after
+from workbell.engine.lease_watch import sure_after
 from workbell.engine.scheduler_half import DECLARE_PACE
 from workbell.errors import InvalidOption, StoreError, StoreUnavailable
 from workbell.job_files.job_folder import JobFolder
@@ -40,6 +41,7 @@ from workbell.model.run import Run
 from workbell.process.event_loop import is_in_a_loop
 from workbell.process.identity import process_name
 from workbell.queues.guarded import GuardedQueue
+from workbell.queues.message import decode
 from workbell.runs.runtime import Runtime
 from workbell.settings import Settings
 from workbell.stores.measuring import follow_time
@@ -124,14 +126,20 @@ class OneShot:
     # Consume
 
     def consume(
-        self, *, runs: Sequence[str] | None = None, limit: int = CONSUMED_RUNS, seconds: float = CONSUME_SECONDS
+        self,
+        *,
+        message: str | bytes | Mapping[str, Any] | None = None,
+        runs: Sequence[str] | None = None,
+        limit: int = CONSUMED_RUNS,
+        seconds: float = CONSUME_SECONDS,
     ) -> Consumed:
         """Claim runs as a worker does and execute them here, until none is left, or `limit` or `seconds` are reached.
 
-        With `runs`, ids of runs: just these, as far as they can start now. What has not ended after `seconds` is handed
+        With `message`, one of a queue as it was delivered, or its fields: just the run that it names, as far as it can
+        start now. With `runs`, ids of runs: just these. What has not ended after `seconds` is handed
         back, nothing spent, and async and isolated handlers are stopped; so give a job that takes longer a worker.
         """
-        work = self.begin(runs=runs, limit=limit, seconds=seconds)
+        work = self.begin(message=message, runs=runs, limit=limit, seconds=seconds)
         if not is_in_a_loop():
             return asyncio.run(work.run())
         # An event loop cannot run another one inside it.
@@ -139,15 +147,29 @@ class OneShot:
             return thread.submit(asyncio.run, work.run()).result()
 
     async def aconsume(
-        self, *, runs: Sequence[str] | None = None, limit: int = CONSUMED_RUNS, seconds: float = CONSUME_SECONDS
+        self,
+        *,
+        message: str | bytes | Mapping[str, Any] | None = None,
+        runs: Sequence[str] | None = None,
+        limit: int = CONSUMED_RUNS,
+        seconds: float = CONSUME_SECONDS,
     ) -> Consumed:
         """`consume` for async code; async handlers are executed on the running event loop."""
-        return await self.begin(runs=runs, limit=limit, seconds=seconds).run()
+        return await self.begin(message=message, runs=runs, limit=limit, seconds=seconds).run()
 
     def begin(
-        self, *, runs: Sequence[str] | None = None, limit: int = CONSUMED_RUNS, seconds: float = CONSUME_SECONDS
+        self,
+        *,
+        message: str | bytes | Mapping[str, Any] | None = None,
+        runs: Sequence[str] | None = None,
+        limit: int = CONSUMED_RUNS,
+        seconds: float = CONSUME_SECONDS,
     ) -> ConsumeRound:
         """A round that is about to start, and can be stopped while it runs."""
+        if message is not None:
+            if runs is not None:
+                raise InvalidOption("runs: the message names a run already; give one of the two.")
+            runs = [decode(message)]
         if runs is not None and (
             isinstance(runs, str) or not isinstance(runs, Sequence) or not all(isinstance(one, str) for one in runs)
         ):

@@ -25,6 +25,7 @@ log = logging.getLogger("workbell.engine")
 PACE = 0.25  # seconds between two writes of a run's progress, and between two batches of log lines
 BATCH = 1000
 MOST_WAITING = 20_000  # log lines in memory, should the store not take them
+MOST_TAKEN = 16 << 20  # characters of log lines that go to another process
 BEFORE_AN_END = 4  # batches of log lines that an outcome waits for at the most; others follow it
 REMEMBERED = 60.0  # seconds that a lost lease is remembered; by then its handler was asked to stop
 
@@ -127,6 +128,28 @@ class ProgressAndLogs:
             self._stir()
         except Exception:
             log.exception("what %d runs reported last could not be written", len(leases))
+
+    def take(self, helds: Iterable[Held]) -> dict[Held, tuple[str | None, list[LogLine]]]:
+        """Take what was reported under leases and is not written, for a process that writes it instead."""
+        leases = set(helds)
+        found: dict[Held, tuple[str | None, list[LogLine]]] = {}
+        with self._lock:
+            for held in leases & self._progress.keys():
+                found[held] = (self._progress.pop(held).text, [])
+            room, left = MOST_TAKEN, []
+            for token, line in self._lines:
+                held = Held(line.run, token)
+                if held not in leases:
+                    left.append((token, line))
+                elif len(line.message) <= room:
+                    room -= len(line.message)
+                    found.setdefault(held, (None, []))[1].append(line)
+                else:
+                    self.left_out += 1
+            self._lines = left
+        if self.left_out:
+            log.warning("%d log lines of runs are left out: too many to hand over", self.left_out)
+        return found
 
     def flush(self) -> None:
         """Write what is left, if the store can be reached."""

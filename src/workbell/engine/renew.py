@@ -37,16 +37,16 @@ class Renew:
         self._lease = lease
         self._held = held
         self._stop_work = stop_work
-        self._alone = alone  # nobody else renews our leases: those that are over by our own clock are lost
-        self._pace = pace_of(lease)
+        self._alone = alone  # nobody else renews our leases: they may be lost once they are over by our own clock
+        self.pace = pace_of(lease)
         self.renewals = 0
 
     def step(self, now: datetime) -> float:
         """Renew leases. Runs shorter than the pace are never renewed: they end before it matters."""
-        moment = self._store.clock.monotonic()
+        moment = self._store.clock.boottime()  # before the renewal: a lease is not longer than that
         works = {work.run.id: work for work in self._due()}
         if not works:
-            return self._pace
+            return self.pace
         try:
             answer = self._store.runs.renew(
                 [work.held for work in works.values()], now=now, lease_until=now + self._lease
@@ -54,7 +54,7 @@ class Renew:
         except StoreUnavailable:
             for work in works.values() if self._alone else ():
                 if work.valid_until is not None and work.valid_until <= moment:
-                    self._lose(work)
+                    self._warn(work)
             raise
         self.renewals += 1
         good = {renewed.run_id: renewed for renewed in answer}
@@ -67,21 +67,33 @@ class Renew:
                 continue
             if not renewed.locked:
                 work.valid_until = moment + self._lease.total_seconds()
+                work.overdue = False
             if renewed.cancel_reason is not None and work.cancel_reason is None and not work.settled:
                 work.cancel_reason = renewed.cancel_reason
                 self._stop_work(work)
-        return self._pace
+        return self.pace
 
     def _due(self) -> Iterable[Work]:
-        young = self._store.clock.monotonic() - self._pace
+        young = self._store.clock.monotonic() - self.pace
         return (work for work in self._held.works() if work.claimed <= young and not work.lost)
 
     def is_due(self) -> bool:
         """Whether there are leases to renew."""
         return any(True for _ in self._due())
 
+    def _warn(self, work: Work) -> None:
+        """Mark a lease as over by our own clock: another worker may have the run, so `ctx.canceled` is set.
+
+        Only the store knows, so an outcome that comes all the same is kept and tried.
+        """
+        if not work.settled and not work.overdue:
+            work.overdue = True
+            text = "run %s: its lease could not be renewed in time; its handler is asked to stop"
+            log.warning(text, work.run.id, extra=run_facts(work.run))
+            self._stop_work(work)
+
     def _lose(self, work: Work) -> None:
-        """Mark a lease as lost: another worker may have the run. `ctx.canceled` is set; its outcome is dropped."""
+        """Mark a lease as lost: the store says so. `ctx.canceled` is set; its outcome is dropped."""
         if not work.settled:
             work.lost = True
             text = "run %s: its lease was lost; its handler is asked to stop"

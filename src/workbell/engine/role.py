@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from workbell.engine.finish import HandOver
 from workbell.engine.journal import Journal
 
 
@@ -20,6 +21,7 @@ class Role(NamedTuple):
     logs_runs: bool = True  # a log line for each move of a run, through the logger `workbell.runs`
     probed: bool = False  # a probe reports whether the store answers: it is written to at every poll
     give_up: Callable[[str], None] | None = None  # ends the process, when the store cannot be reached any more
+    hand_over: HandOver | None = None  # gives outcomes to the keeper, when this process must end before they are booked
 
 
 ALL = Role()

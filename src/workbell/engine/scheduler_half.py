@@ -21,7 +21,8 @@ from workbell.process.identity import is_gone
 from workbell.runs.runtime import Runtime
 from workbell.settings import Settings
 
-DECLARE_PACE = 60.0  # seconds between two declarations of what code declares
+ORPHANS = 500  # that end in one write
+DECLARE_PACE = 60.0  # seconds between two declarations of what code declares; ten polls, if that is longer
 
 
 class SchedulerHalf:
@@ -41,6 +42,7 @@ class SchedulerHalf:
         self._runtime = runtime
         self._declare_again = declare_again
         self._declared = False
+        self._declare_pace = max(DECLARE_PACE, 10 * poll)
         self._materialise = Materialise(store, registry, announce, poll, runtime.publisher, self._maker)
         self._match = MatchEvents(store, registry, runtime.subscriptions, announce, poll, self._maker)
         self._clean = CleanHistory(
@@ -49,8 +51,8 @@ class SchedulerHalf:
         self.hints = [self._materialise.hint, self._match.hint]
         self.chores = [
             Duty("clean", self._clean.step, clock, Waker(housekeeping)),
-            Duty("unserved", UnservedRuns(store).step, clock, Waker(housekeeping)),
-            Duty("missing", MissingWorkers(store, runtime.publisher).step, clock, Waker(housekeeping)),
+            Duty("unserved", UnservedRuns(store, poll).step, clock, Waker(housekeeping)),
+            Duty("missing", MissingWorkers(store, runtime.publisher, poll).step, clock, Waker(housekeeping)),
             Duty("declare", self._declare, clock, Waker(housekeeping)),
         ]
         ticking = Duty("materialise", self._materialise.step, clock, self._materialise.waker)
@@ -68,19 +70,22 @@ class SchedulerHalf:
         if self._declared:  # not at the start, where it has just been done
             self._declare_again()
         self._declared = True
-        return DECLARE_PACE
+        return self._declare_pace
 
     def end_orphans(self) -> None:
         """Cancel runs that were to live only as long as the process that accepted them, which is gone."""
         store, booking = self._runtime.store, self._runtime.booking
-        orphans = [run for run in store.runs.pending(accepted=True) if is_gone(run.accepted_by or "")]
         now, reason = store.clock.now(), "the server that accepted it was restarted"
-        booking.book(
-            [
-                (run, state.cancel(run, now, reason=reason, keep=state.retention_of(run, booking.keep).other))
-                for run in orphans
-            ]
-        )
+        for process in filter(is_gone, store.runs.accepting()):
+            while orphans := store.runs.pending(accepted_by=process, limit=ORPHANS):
+                booked = booking.book(
+                    [
+                        (run, state.cancel(run, now, reason=reason, keep=state.retention_of(run, booking.keep).other))
+                        for run in orphans
+                    ]
+                )
+                if not booked:  # others have moved them, and move on
+                    break
 
     def end(self) -> None:
         """Fire no more ticks."""

@@ -14,7 +14,7 @@ from workbell.stores.port import Store
 log = logging.getLogger("workbell.scheduler")
 
 FIRST_CHECK = 5.0  # seconds after the start: workers that are started together make themselves known meanwhile
-PAUSE = 60.0  # seconds between two warnings
+PAUSE = 60.0  # seconds between two warnings; ten polls, if that is longer
 MOST_WARNINGS = 10  # one for each queue and job
 PAGE = 500
 
@@ -22,8 +22,9 @@ PAGE = 500
 class UnservedRuns:
     """Surveys the heads of the lanes, which is cheap; runs are counted only if there is something to warn of."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, poll: float = 1.0) -> None:
         self._store = store
+        self._pause = max(PAUSE, 10 * poll)
         self._begun = False
 
     def step(self, now: datetime) -> float:
@@ -43,7 +44,7 @@ class UnservedRuns:
                 missing[lane] = reason
         if missing:
             self._warn(missing)
-        return PAUSE
+        return self._pause
 
     def _waiting(self) -> Iterator[Lane]:
         """Lanes that have queued runs and are not paused, without their keys; those of agents are not ours."""

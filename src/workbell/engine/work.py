@@ -24,6 +24,7 @@ class Work:
         "journal_offset",
         "lost",
         "on_loop",
+        "overdue",
         "release",
         "returned",
         "run",
@@ -51,15 +52,14 @@ class Work:
         self.started_at: datetime | None = None  # when the handler was really called
         self.begun: float | None = None  # the same as a moment of monotonic time: by which its timeout goes
         self.task: asyncio.Task[None] | None = None  # the slot that executes it, if its handler is async
-        self.valid_until = (
-            valid_until  # the end of its lease as last renewed, of monotonic time; none: it is not ours to ask
-        )
+        self.valid_until = valid_until  # the end of its lease as last renewed, of boot time; none: not ours to ask
         self.journal_offset: int | None = None  # of its entry in the journal
         self.returned = False  # the handler's thread is done with it
         self.settled = False  # an outcome was taken; whatever comes later is too late
         self.cancel_reason: str | None = None
         self.timed_out = False
-        self.lost = False
+        self.lost = False  # the store, or a later lease of ours, says so
+        self.overdue = False  # its lease is over by our own clock, and the store did not answer: it may still be ours
         self.release = False
 
     def begin(self, clock: Clock) -> None:
@@ -79,4 +79,4 @@ class Work:
     @property
     def stopping(self) -> bool:
         """Value of `ctx.canceled`."""
-        return self.lost or self.timed_out or self.release or self.cancel_reason is not None
+        return self.lost or self.overdue or self.timed_out or self.release or self.cancel_reason is not None

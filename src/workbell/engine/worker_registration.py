@@ -71,7 +71,8 @@ class WorkerRegistration:
         worker = msgspec.structs.replace(
             self._worker, jobs=jobs, started_at=begun, seen_at=now, stopping=self._stopping
         )
-        if self._is_news(worker) or self._store.clock.monotonic() >= self._next:
+        # Not a read now and the heartbeat, which reads as well, a moment later.
+        if self._is_news(worker) or self._store.clock.monotonic() >= self._next - GAP:
             drained_at = self._store.workers.put(worker)
             self._worker = self._put = worker
             self._next = self._store.clock.monotonic() + BEAT

@@ -160,7 +160,12 @@ class TriggerPlan:
         if not self._is_free(old):
             return  # another project declares the same trigger, and owns it
         new = replace(
-            old, pattern=wanted.pattern, description=wanted.description, retry=wanted.retry, source=wanted.source
+            old,
+            pattern=wanted.pattern,
+            description=wanted.description,
+            retry=wanted.retry,
+            source=wanted.source,
+            unreadable=None,
         )
         if new != old:
             self.changes.append((replace(new, updated_at=self._now, declared_at=self._now), old.version))

@@ -12,7 +12,7 @@ import msgspec
 from workbell.events.subscriptions import Subscriber
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import DEPTH_LIMIT, Event, FannedOut, Match, MatchOutcome
-from workbell.model.job import DELIVERY, UNKNOWN, RunTerms, job_disabled
+from workbell.model.job import DELIVERY, UNKNOWN, RunTerms
 from workbell.model.limit import NO_LIMITS, key_of
 from workbell.model.request import made_by_rule, options_of
 from workbell.model.retry import ONCE
@@ -82,7 +82,7 @@ def destination_for(trigger: Trigger, terms: RunTerms = UNKNOWN) -> Destination:
         said = msgspec.structs.replace(said, retry=DEFAULT_RETRY)
     key = None if terms.limits is NO_LIMITS else key_of(terms.limits, terms.template)
     lane = Lane(trigger.tenant, said.queue or terms.queue, trigger.job, said.target, key)
-    return Destination(lane, said, terms.template, None if terms.enabled else job_disabled(trigger.job))
+    return Destination(lane, said, terms.template, terms.refusal)
 
 
 def delivery_destination(endpoint: Endpoint) -> Destination:

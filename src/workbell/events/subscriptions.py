@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from workbell.errors import InvalidEvent
 from workbell.model.endpoint import Endpoint
@@ -21,6 +22,7 @@ from workbell.stores.port import Store
 log = logging.getLogger("workbell.events")
 
 Subscriber = Trigger | Endpoint
+Thing = TypeVar("Thing", Trigger, Endpoint)
 
 
 class SubscriberSnapshot:
@@ -28,6 +30,7 @@ class SubscriberSnapshot:
 
     def __init__(self, version: int, triggers: Iterable[Trigger], endpoints: Iterable[Endpoint]) -> None:
         self.version = version
+        endpoints, triggers = _readable(endpoints), _readable(triggers)
         self.endpoints = {endpoint.id: endpoint for endpoint in endpoints}
         self.triggers = {trigger.id: trigger for trigger in triggers}
         # Indexed by their ids: to hash an endpoint itself, all of it would be read.
@@ -48,6 +51,17 @@ class SubscriberSnapshot:
             return []
         found = (self.triggers.get(name) or self.endpoints.get(name) for name in index.match(type, system=system))
         return [subscriber for subscriber in found if subscriber is not None]
+
+
+def _readable(found: Iterable[Thing]) -> list[Thing]:
+    """Without those that are broken in the store: the others must still get events."""
+    readable = []
+    for one in found:
+        if one.unreadable is None:
+            readable.append(one)
+        else:
+            log.error("%s receives no events: %s", one.id, one.unreadable)
+    return readable
 
 
 def _usable(subscriber: str, patterns: Iterable[str]) -> Iterator[tuple[str, str]]:

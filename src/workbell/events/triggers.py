@@ -30,6 +30,7 @@ from workbell.model.payload import clean_text
 from workbell.model.retry import Retry
 from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
 from workbell.model.run_settings import RunSettings, check_tag, read_settings
+from workbell.model.suggestions import list_options
 from workbell.model.trigger import OPTION_FIELDS, RetryConfig, Trigger, retry_from
 from workbell.runs.runtime import Runtime, in_thread
 
@@ -164,9 +165,11 @@ class Triggers:
                     f"trigger {old.name}: it is declared in the code of {where}, and would soon be as before; "
                     "change it there, or add another."
                 )
-            fields = self._checked(changes)
+            fields = self._checked(changes, old.retry)
             if "job" in fields or any(word in changes for word in OPTION_FIELDS):
                 fields["options"] = self._options(old.options, changes, fields.get("job", old.job))
+            if old.unreadable is not None:  # what is not given stays as it is stored
+                fields["unreadable"] = old.unreadable.left(fields)
             new = msgspec.structs.replace(old, **fields)
             if new == old:
                 return old
@@ -205,12 +208,12 @@ class Triggers:
 
     # Check
 
-    def _checked(self, given: TriggerChanges) -> dict[str, Any]:
-        """The fields of a trigger that were given, each fit to be stored."""
+    def _checked(self, given: TriggerChanges, retry: Retry | None = None) -> dict[str, Any]:
+        """The fields of a trigger that were given, each fit to be stored. `retry` is the policy that it has."""
         known = get_type_hints(TriggerChanges)
-        strange = set(given) - set(known)
+        strange = sorted(set(given) - set(known))
         if strange:
-            raise InvalidOption(f"trigger: there is no {sorted(strange)[0]!r}; it has {', '.join(known)}.")
+            raise InvalidOption(f"trigger: there is no {strange[0]!r}; {list_options(strange[0], known)}")
         fields: dict[str, Any] = {}
         if "name" in given:
             fields["name"] = checked_name("trigger", given["name"], InvalidOption)
@@ -228,7 +231,7 @@ class Triggers:
             raise InvalidOption("trigger: retry and retry_config say the same thing; give one of them.")
         for word in ("retry", "retry_config"):
             if word in given:
-                fields["retry"] = retry_from(given[word])
+                fields["retry"] = retry_from(given[word], known=retry)
         return fields
 
     def _options(self, old: RunDefaults, given: TriggerChanges, job: str) -> RunDefaults:

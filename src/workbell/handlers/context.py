@@ -82,7 +82,7 @@ class Context:
 
     @property
     def token(self) -> int:
-        """The fencing token of this attempt: higher for each later claim of the same run."""
+        """The fencing token of this attempt: a random number, another for each claim. Tokens have no order."""
         return self.run.token
 
     @property
@@ -215,8 +215,8 @@ def uses_database(context: Context) -> bool:
 
 
 def is_still_held(context: Context, valid_until: float | None) -> bool:
-    """Whether the run is ours; the store is asked only if the lease, as we know it, is over by monotonic time."""
-    if valid_until is None or valid_until > context._services.store.clock.monotonic():
+    """Whether the run is ours; the store is asked only if the lease, as we know it, is over by boot time."""
+    if valid_until is None or valid_until > context._services.store.clock.boottime():
         return True
     found = context._services.store.runs.find([context.run.id]).get(context.run.id)
     if found is None or found.lease_until == EPOCH:  # by which a sweep marks what it takes over

@@ -21,6 +21,7 @@ from workbell.model.request import NAMES as OPTIONS
 _WITH_PATH = re.compile("(.*) - at `([^`]*)`", re.DOTALL)
 PLAIN = frozenset({str, int, float, bool, type(None)})  # values that cannot have bytes in them
 BYTES = (bytes, bytearray, memoryview)
+ENVELOPE = ["args", "kwargs"]  # of the handler of a Django task, whose own arguments are in these two
 _QUOTED = re.compile("`([^`]*)`")
 
 
@@ -154,6 +155,8 @@ class Signature:
                 return f"the argument {path!r} has no field {name!r}"
             if name in OPTIONS:
                 known += f"; {name} is an option of the run: {self.job}.options({name}=…).enqueue(…)"
+            if self._names == ENVELOPE:
+                known += ': {"args": […], "kwargs": {…}}'
             return f"there is no argument {name!r}; {known}"
         words = text.replace("`", "")
         return f"the argument {path!r}: {words[:1].lower()}{words[1:]}" if path else words

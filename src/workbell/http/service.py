@@ -34,6 +34,7 @@ from workbell.model.client_address import TrustedProxies, network_of
 from workbell.model.job import name as checked_name
 from workbell.model.public_url import read_public_url
 from workbell.notices.bus import Bus
+from workbell.process.verb_threads import on_own_thread
 from workbell.settings import Settings
 
 T = TypeVar("T")
@@ -253,7 +254,7 @@ class Service:
     async def close(self) -> None:
         """Close the service, after the last request."""
         self.stop()
-        await asyncio.get_running_loop().run_in_executor(None, self.enqueueing.close)
+        await on_own_thread("close", self.enqueueing.close)
 
 
 def service_of(connection: HTTPConnection) -> Service:

@@ -12,9 +12,10 @@ from workbell.model.alert import repr_without_urls
 from workbell.model.job import QUEUE
 from workbell.model.limit import Limits
 from workbell.model.retry import Retry
+from workbell.model.run import Outside
 from workbell.model.run_defaults import RunDefaults
 from workbell.model.run_settings import SETTINGS
-from workbell.model.schedule import CatchUp, Outside, Overlap
+from workbell.model.schedule import CatchUp, Overlap
 
 DEFAULT_RETRY = Retry(attempts=3, delay=5, factor=1, jitter=0)  # of a file without `retry`
 

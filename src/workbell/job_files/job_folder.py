@@ -23,6 +23,7 @@ from workbell.job_files.settings import OF_TICKS
 from workbell.model.job import name as checked_name
 from workbell.model.run import Run, Status
 from workbell.process.identity import program_name
+from workbell.process.verb_threads import on_own_thread
 from workbell.runs.job_services import RuntimeServices
 from workbell.runs.runtime import Runtime
 from workbell.scheduling.schedules import Declaration, Schedules
@@ -61,7 +62,7 @@ class JobFolder:
     """Job files of a project, and the jobs, schedules and triggers that they declare in the registry and the store."""
 
     def __init__(
-        self, runtime: Runtime, schedules: Schedules, settings: Settings, shut_down: Callable[[], object]
+        self, runtime: Runtime, schedules: Schedules, settings: Settings, shut_down: Callable[[float | None], object]
     ) -> None:
         file = find_file()
         self.folder = Path.cwd() if file is None else file.parent
@@ -326,10 +327,20 @@ class JobFolder:
                 self._files.close()
                 self._files = None
 
-    def shutdown(self) -> None:
-        """Stop watching and scheduling; running handlers finish first, within the setting `grace`."""
+    def shutdown(self, grace: float | None = None) -> None:
+        """Stop watching, scheduling and working: nothing more begins, and running handlers finish,
+        however long they take.
+
+        With `grace`, those that have not finished after so many seconds are canceled, and their runs handed back.
+        Returns when all is done; but at once if a handler calls it, or the thread of the engine's event loop: use
+        `ashutdown` there.
+        """
         self.unwatch()
-        self._shut_down()
+        self._shut_down(grace)
+
+    async def ashutdown(self, grace: float | None = None) -> None:
+        """The same for async code, also on the engine's event loop."""
+        await on_own_thread("shutdown", self.shutdown, grace)
 
 
 def as_job_run(run: Run | RunShown) -> JobRun:

@@ -12,8 +12,9 @@ from workbell.model.clock import seconds
 from workbell.model.limit import Limits
 from workbell.model.patterns import check_pattern
 from workbell.model.payload import encode
+from workbell.model.run import Outside
 from workbell.model.run_settings import READERS as RUN_READERS
-from workbell.model.schedule import CatchUp, Outside, Overlap
+from workbell.model.schedule import CatchUp, Overlap
 from workbell.timing.cron import Cron
 from workbell.timing.window import Window
 from workbell.timing.zones import resolve_timezone

@@ -41,7 +41,7 @@ def facts_of(record: logging.LogRecord, constant: dict[str, Any]) -> dict[str, A
     """What a record was given as `extra`, in a stable order; `constant` is what this process adds to every line."""
     carried = record.__dict__
     given = constant | {name: carried[name] for name in carried.keys() - _OWN if carried[name] is not None}
-    if record.exc_info:
+    if record.exc_info and EVENT not in carried:
         given |= _error_facts(record.exc_info[1])
     facts = {name: given[name] for name in ORDER if name in given}
     if len(facts) < len(given):
@@ -70,9 +70,9 @@ def shown(text: str, limit: int) -> str:
 
 
 def stack_of(record: logging.LogRecord) -> str | None:
-    """The traceback of a record's error, or the stack that it was asked to carry."""
+    """The traceback of a record's error, or the stack that it was asked to carry; of a run, the facts have it."""
     parts = []
-    if record.exc_info and record.exc_info[0] is not None:
+    if record.exc_info and record.exc_info[0] is not None and EVENT not in record.__dict__:
         try:
             parts.append(_formatter.formatException(record.exc_info))
         except Exception:  # noqa: BLE001  errors of the application's own can fail in any way

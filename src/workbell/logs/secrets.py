@@ -7,9 +7,9 @@ import re
 # Passwords with a slash or an at sign in them are wrong in a URL, and are written all the same: up to the last at sign
 # of the word is hidden. The bounds keep the search quick in any text.
 _IN_URL = re.compile(r"(?<=://)([^\s/@:\"']{0,200}):[^\s\"']{0,500}@")
-_AS_OPTION = re.compile(r"(?i)\b(password\s?=\s?)('[^']*'|[^&\s'\"]+)")
+_AS_OPTION = re.compile(r"(?i)\b((?:ssl)?password\s?=\s?)('[^']*'|[^&\s'\"]+)")
 _IN_WHOLE_URL = re.compile(r"(?<=://)([^/@:]*):.*@", re.DOTALL)
-_AS_PARAMETER = re.compile(r"(?i)(\bpassword\s*=)[^&]+")
+_AS_PARAMETER = re.compile(r"(?i)(\b(?:ssl)?password\s*=)[^&]+")
 
 
 def without_secrets(text: str) -> str:

@@ -11,9 +11,11 @@ from typing import Annotated, assert_never
 import msgspec
 from msgspec import Meta
 
-from workbell.errors import InvalidOption
+from workbell.errors import Forbidden, InvalidOption
 from workbell.model.audit import Actor, ActorKind
 from workbell.model.job import TENANT
+from workbell.model.run_settings import read_user
+from workbell.model.unreadable import UnreadableColumns
 from workbell.model.users import UserId
 
 EVERY_TENANT = "*"  # the tenant of a token that may act for any of them
@@ -68,15 +70,18 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
     kind: TokenKind = TokenKind.API
     name: str = ""
     scopes: tuple[Scope, ...] = ()
-    user_id: UserId | None = None  # whose notifications it may read
+    user_id: UserId | None = None  # whose notifications it may read, and whose runs it makes
     agent: str | None = None
     created_by: str = ""
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     last_used_at: datetime | None = None
+    unreadable: UnreadableColumns | None = None
 
     def is_valid(self, now: datetime) -> bool:
-        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+        """Whether it lets anybody in: not revoked, not over, and what the store has of it can be read."""
+        over = self.expires_at is not None and now >= self.expires_at
+        return self.revoked_at is None and self.unreadable is None and not over
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +90,9 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     tenant: Annotated[str, Meta(description="The tenant it acts for; `*`: any.")] = TENANT
     scopes: Annotated[frozenset[Scope], Meta(description="What it may do.")] = frozenset()
     actor: Annotated[str, Meta(description="The name in the audit log.")] = ""
-    user_id: Annotated[UserId | None, Meta(description="Whose notifications it reads.")] = None
+    user_id: Annotated[
+        UserId | None, Meta(description="Which person it is: whose notifications it reads, and whose runs it makes.")
+    ] = None
     agent: Annotated[str | None, Meta(description="The id of the agent that it is.")] = None
     token: Annotated[str | None, Meta(description="The id of the token behind it; set by the service.")] = None
     kind: Annotated[
@@ -106,6 +113,20 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     def may_act_for(self, tenant: str) -> bool:
         return self.tenant in (EVERY_TENANT, tenant)
 
+    def owner(self, asked: UserId | None) -> UserId | None:
+        """Whose that is which the caller makes; None: whoever the defaults say.
+
+        A run's user is no claim: it is the person who made it, or one that an operator named.
+        """
+        if asked is None:
+            return self.user_id or None  # the system is no person: what it makes goes by the defaults
+        if self.user_id is None or self.may(Scope.OPERATE) or read_user(asked) == self.user_id:
+            return asked
+        raise Forbidden(
+            f"user_id: {asked!r} is somebody else, and this caller is {self.user_id!r}; leave it out, or use a caller "
+            "with the scope operate."
+        )
+
 
 @lru_cache(maxsize=256)
 def _included(scopes: frozenset[Scope]) -> frozenset[Scope]:
@@ -113,6 +134,7 @@ def _included(scopes: frozenset[Scope]) -> frozenset[Scope]:
     return frozenset().union(*(INCLUDED[scope] for scope in scopes))
 
 
+VOUCHED = "vouched "  # begins `created_by` of a sign-in URL for a person of another application, which says for whom
 MADE_WITH = "token "  # before the id of the token that a session was made with, in its `created_by`
 
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 import msgspec
 
 from workbell.model.job import TENANT
+from workbell.model.unreadable import UnreadableColumns
 
 LABEL = "label:"
 LOST_AFTER = timedelta(seconds=45)
@@ -49,6 +50,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     metrics_text: str | None = None  # its last reported metrics, as JSON
     seen_at: datetime | None = None
     enabled: bool = True
+    unreadable: UnreadableColumns | None = None
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -61,5 +61,11 @@ def unserved(workers: Iterable[Worker], queue: str, job: str, now: datetime, def
     if not definition.enabled:
         return f"Job {job!r} is disabled; `workbell jobs enable {job}` lets its runs go on."
     code = definition.handler
-    missing = shortfall(capability(workers, queue, code, now), queue, code)
+    found = capability(workers, queue, code, now)
+    missing = shortfall(found, queue, code)
+    if definition.is_elsewhere and not (found.stopping or found.drained or found.know_job):
+        return (
+            f"Job {job!r} is its own handler, so its code is in another language, and no worker that is listed takes "
+            f"its runs (queue {queue!r}). A consumer need not be listed: see whether it runs."
+        )
     return None if missing is None else f"Its handler is job {code!r}. {missing}"

@@ -1,6 +1,7 @@
 """Clocks, which are injected, and checks of times that come from outside.
 
-Wall time is for what is stored and shown; monotonic time is for how long something takes. They never mix.
+Wall time is for what is stored and shown; monotonic time is for how long something takes; boot time, which runs on
+while the machine is suspended, is for the ends of our own leases. They never mix.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Annotated, NamedTuple, Protocol
 from msgspec import Meta
 
 from workbell.errors import InvalidOption
+from workbell.process.platform import boot_clock
 
 log = logging.getLogger("workbell.clock")
 
@@ -34,11 +36,15 @@ class Clock(Protocol):
 
     def now(self) -> datetime: ...
 
-    def monotonic(self) -> float: ...
+    def monotonic(self) -> float:
+        """Seconds for timeouts and waits; while the machine is suspended, it may stand still."""
+
+    def boottime(self) -> float:
+        """Seconds that pass also while the machine is suspended: when a lease of ours has ended."""
 
 
 class ClockOffset(NamedTuple):
-    """An offset from our monotonic clock to the store's clock. It lies between two bounds: we know only when we asked
+    """An offset from our boot time to the store's clock. It lies between two bounds: we know only when we asked
     and when the answer came. A measurement through a stall has wide bounds, and so proves little."""
 
     least: float
@@ -58,28 +64,29 @@ class ClockOffset(NamedTuple):
 
 
 class SystemClock:
-    """The store's time: this process's monotonic clock plus an offset measured at the store.
+    """The store's time: this machine's boot time plus an offset measured at the store.
 
-    A step of the machine's wall clock moves nothing. The offset is corrected by `measure`, by no more than what the
-    measurement proves: one through a stall proves nothing.
+    A step of the machine's wall clock moves nothing, and after a suspend the time is right at once. The offset is
+    corrected by `measure`, by no more than what the measurement proves: one through a stall proves nothing.
     """
 
     def __init__(self) -> None:
-        self._offset = time.time() - time.monotonic()
+        self.boottime = boot_clock()
+        self._offset = time.time() - self.boottime()
         self._measured = False
         self.put_back_at: float | None = None  # monotonic; until the waits of runs have been corrected
-        self._measured_at = time.monotonic()
+        self._measured_at = self.boottime()
         self._lock = threading.Lock()
 
     monotonic = staticmethod(time.monotonic)  # and no method around it: it is asked for with every run
 
     def now(self) -> datetime:
-        return datetime.fromtimestamp(time.monotonic() + self._offset, UTC)
+        return datetime.fromtimestamp(self.boottime() + self._offset, UTC)
 
     @property
     def is_old(self) -> bool:
         """Whether it should be measured: an engine does that every few seconds, other programs do not."""
-        return time.monotonic() - self._measured_at > OLD
+        return self.boottime() - self._measured_at > OLD
 
     def measure(self, ask: Callable[[], datetime]) -> timedelta:
         """Ask for the store's time and correct this clock; the answer is how far it was moved.
@@ -89,7 +96,7 @@ class SystemClock:
         from the store, which is no step.
         """
         with self._lock:
-            self._measured_at = time.monotonic()
+            self._measured_at = self.boottime()
             found = self._best(ask)
             first = not self._measured and found.width <= SLOW
             offset = (found.least + found.most) / 2 if first else found.nearest(self._offset)
@@ -114,12 +121,12 @@ class SystemClock:
         """The quickest of a few tries."""
         best = ClockOffset(-math.inf, math.inf)
         for _ in range(TRIES):
-            before = time.monotonic()
+            before = self.boottime()
             said = ask().timestamp()
-            after = time.monotonic()
+            after = self.boottime()
             if after - before <= best.width:
                 best = ClockOffset(said - after, said - before)
-            if best.width <= QUICK:
+            if best.width <= QUICK or (self._measured and best.confirms(ClockOffset(self._offset, self._offset))):
                 break
         return best
 
@@ -130,6 +137,7 @@ class ManualClock:
     def __init__(self, start: datetime = datetime(2030, 1, 1, tzinfo=UTC)) -> None:
         self._now = self.start = aware("start", start)
         self._monotonic = 0.0
+        self._suspended = 0.0
 
     def now(self) -> datetime:
         return self._now
@@ -137,11 +145,21 @@ class ManualClock:
     def monotonic(self) -> float:
         return self._monotonic
 
+    def boottime(self) -> float:
+        return self._monotonic + self._suspended
+
     def advance(self, seconds: float = 0, **units: float) -> datetime:
-        """Move both clocks forward: `clock.advance(5)`, `clock.advance(hours=1)`."""
+        """Move all clocks forward: `clock.advance(5)`, `clock.advance(hours=1)`."""
         step = timedelta(seconds=seconds) + timedelta(**units)
         self._now += step
         self._monotonic += step.total_seconds()
+        return self._now
+
+    def suspend(self, seconds: float = 0, **units: float) -> datetime:
+        """Let time pass while the machine is suspended: monotonic time stands still. `clock.suspend(hours=1)`."""
+        step = timedelta(seconds=seconds) + timedelta(**units)
+        self._now += step
+        self._suspended += step.total_seconds()
         return self._now
 
     def put(self, seconds: float = 0, **units: float) -> datetime:

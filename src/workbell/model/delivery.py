@@ -24,7 +24,10 @@ class Delivery(msgspec.Struct, frozen=True):
     status_code: Annotated[int | None, Meta(description="Of the last answer.")]
     duration_ms: Annotated[float | None, Meta(description="How long the last answer took.")]
     answer: Annotated[str | None, Meta(description="The beginning of the last answer, at most a kilobyte.")]
-    error: Annotated[str | None, Meta(description="What went wrong last, or why it was canceled.")]
+    error: Annotated[
+        str | None,
+        Meta(description="Of the last attempt; or why it was canceled."),
+    ]
     next_attempt_at: Instant | None
     finished_at: Instant | None
 

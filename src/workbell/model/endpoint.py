@@ -10,8 +10,11 @@ import msgspec
 from workbell.model.alert import SEALED, shown_url
 from workbell.model.job import TENANT
 from workbell.model.retry import Retry
+from workbell.model.unreadable import UnreadableColumns
 
 BY_HAND = "disabled by hand"  # the reason, where none is given
+# 5 s, 30 s, 3 min, 18 min, 1.8 h, 10.8 h, then a day each: ten attempts over three and a half days.
+DELIVERY_RETRY = Retry(attempts=10, delay=5, factor=6, cap=86400, jitter=0.1)
 
 
 class SealedSecret(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -49,6 +52,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     concurrency: int | None = None
     timeout: float | None = None
     version: int = 0
+    unreadable: UnreadableColumns | None = None
 
     @property
     def shown_url(self) -> str:

@@ -49,6 +49,7 @@ _INSTALLED = ("/site-packages/", "/dist-packages/")
 _FILE = re.compile(r'  File "(.*)", line ')
 _TRACEBACK = re.compile(r"^Traceback of (\S+)(?: \(most recent call last\):|: none)$", re.MULTILINE)
 _OWN_FRAME = re.compile(r'([ |]*)> File "(.*)", line (\d+), in (.*)')
+_ANY_FRAME = re.compile(r'[> ] File "(.*)", line (\d{1,9}), in (.*)')
 _SECTION = re.compile(rf"[ |]*(?:Note|{CAUSE}|{CONTEXT}|\d+ of \d+): ")
 _MORE = re.compile(rf"\n+(?=(?:Note|{CAUSE}|{CONTEXT}): )")  # where no traceback stands before it
 _OUR_HEADING = re.compile(r"^(?=Traceback of )", re.MULTILINE)
@@ -145,6 +146,23 @@ def own_frame(text: str, folder: str) -> str:
     return raised_at
 
 
+def frames_of(text: str) -> list[tuple[str, int, str]]:
+    """File, line and function of each frame of the exception itself, the raising one last."""
+    found = []
+    for line in read_error(text).stack.split("\n"):
+        if _SECTION.match(line):
+            break
+        frame = _ANY_FRAME.fullmatch(line)
+        if frame is not None:
+            found.append((frame[1], int(frame[2]), frame[3]))
+    return found
+
+
+def is_workbells(file: str) -> bool:
+    """Whether a file of code is of Workbell itself."""
+    return file.startswith(_HERE)
+
+
 def is_own(file: str) -> bool:
     """Whether a file of code belongs to the application: neither installed, nor of Python, nor generated."""
     if file.startswith("<") or any(part in file for part in _INSTALLED):
@@ -202,7 +220,7 @@ def _frames(error: BaseException, *, of_ours: bool = False) -> list[str]:
     """The frames as Python prints them, the raising one last; the application's own are marked."""
     try:
         found = _extract(error.__traceback__)
-        others = [frame for frame in found if not frame.filename.startswith(_HERE)]
+        others = [frame for frame in found if not is_workbells(frame.filename)]
         if not others and not of_ours and not _is_ours(error):
             others = found[-1:]  # then Workbell itself is where it happened
         first, last = FRAMES

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from workbell.model.payload import decode
 from workbell.model.run import NewRun
+from workbell.model.unreadable import about, failure_of, value_of
 
 SYSTEM_SOURCE = "/workbell"
 DEPTH_LIMIT = 8  # of events that cause runs that cause events …
@@ -36,13 +36,20 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     @property
     def data(self) -> Any:
         """Data of the event, as plain JSON values."""
-        return decode(self.data_text)
+        return value_of(f"the data of event {self.id}", self.data_text)
+
+    @property
+    def unreadable(self) -> str | None:
+        """What the store holds of it that cannot be read, in a sentence; none: all can."""
+        error = failure_of(self.data_text)
+        return None if error is None else about({"data": error}, "emit it again.")
 
     def as_dict(self) -> dict[str, Any]:
         """The event in the words of the public API, ready for JSON."""
         from workbell.wire.events import PUBLIC_FIELDS
 
-        return {name: getattr(self, name) for name in PUBLIC_FIELDS}
+        failed = {"data"} if self.unreadable else ()
+        return {name: None if name in failed else getattr(self, name) for name in PUBLIC_FIELDS}
 
     def cloud_event(self) -> dict[str, Any]:
         """The event as CloudEvents 1.0 writes it in JSON; `id` is the caller's key, where there is one."""

@@ -88,7 +88,11 @@ def execution_of(run: Run) -> Execution:
     """A run in the words of event jobs."""
     waits = run.status in PENDING and run.attempt > 0
     running = run.status is Status.RUNNING
-    canceled = run.status is Status.CANCELED
+    error = run.error
+    if run.status is Status.CANCELED:
+        error = run.reason or run.error
+    elif running:
+        error = None  # the run keeps that of the attempt before
     return Execution(
         id=run.id,
         job_id=run.options.trigger,
@@ -97,7 +101,7 @@ def execution_of(run: Run) -> Execution:
         attempt_number=run.attempt,
         started_at=run.started_at,
         completed_at=run.finished_at,
-        error=(run.reason or run.error) if canceled else run.error,
+        error=error,
         result=run.result,
         next_retry_at=run.scheduled_for if waits else None,
         locked=run.started_at if running else None,

@@ -1,4 +1,4 @@
-"""Ids: UUIDs of version 7, which sort by the time they were made. They are made here, not by the database.
+"""Ids and lease tokens. They are made here, not by the database. Ids are UUIDs of version 7, which sort by their time.
 
 Written here because the standard library has `uuid7` only from Python 3.14; within one process ids never go
 backwards (a counter fills the 12 bits behind the millisecond).
@@ -10,16 +10,22 @@ import os
 import random
 import re
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
 from threading import Lock
+from uuid import UUID, uuid5
 
 from workbell.model.clock import EPOCH
 
 FIRST_ID = "00000000-0000-0000-0000-000000000000"  # before and behind every id
 LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+MOST_TOKEN = 2**53 - 1  # up to it integers are exact in JavaScript, D1 and `jq`
 _HEX = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
+_ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}\Z")
+_AS_BASE_32 = str.maketrans("JKMNPQRSTVWXYZ", "IJKLMNOPQRSTUV")  # the digits of a ULID as those that `int` reads
+_IMPORTED = UUID("7d1f0c52-6f0b-5a3e-9a55-0d2f6a1c7f10")  # the namespace of ids for texts that are neither
 _TAIL = 2**48 - 1
 _MILLISECOND = timedelta(milliseconds=1)
 _LAST_MILLISECOND = (datetime.max.replace(tzinfo=UTC) - EPOCH) // _MILLISECOND
@@ -79,9 +85,28 @@ def new_id() -> str:
     return _source.make(time.time_ns() // 1_000_000)
 
 
+# A random lease token; 0 is that of a run that was never claimed. Random, so that a store that went back to an older
+# state cannot issue one twice; from the operating system, so that a forked child does not draw as its parent does.
+new_lease_token: Callable[[], int] = partial(random.SystemRandom().randint, 1, MOST_TOKEN)
+
+
 def is_id(text: object) -> bool:
     """Whether a text has the form of one of our ids."""
     return isinstance(text, str) and _HEX.match(text) is not None
+
+
+def id_of(text: object) -> str:
+    """The id that stands for a text which an application stored as an id, always the same one.
+
+    A UUID is its own. A ULID has 128 bits with its time in front, as a UUID of version 7 has, and sorts among ours. Any
+    other text gets a UUID made of it. So what was imported under an id of another form is found without a table of ids.
+    """
+    given = str(text)
+    if is_id(lowered := given.lower()):
+        return lowered
+    if _ULID.match(raised := given.upper()):
+        return str(UUID(int=int(raised.translate(_AS_BASE_32), 32)))
+    return str(uuid5(_IMPORTED, given.encode(errors="replace").decode()))
 
 
 def first_id_at(time: datetime) -> str:

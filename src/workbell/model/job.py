@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import msgspec
 
-from workbell.errors import InvalidOption, JobsError, WorkbellError
+from workbell.errors import InvalidOption, JobsError, UnknownJob, WorkbellError
 from workbell.model.alert import repr_without_urls, without_urls
 from workbell.model.limit import NO_LIMITS, Limits
 from workbell.model.retry import Retry
 from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
+from workbell.model.unreadable import UnreadableColumns
 
 QUEUE = "default"
 TENANT = "default"
 NAME_LIMIT = 200
+LISTED = 10  # names that a message lists
 DELIVERY = "webhook-delivery"  # sends an event to an endpoint
 ALERT = "webhook-alert"  # calls the URL of a run's job or schedule when the run has ended
 BULK = "bulk-action"  # cancels or repeats all runs of a filter
@@ -34,7 +38,7 @@ class RunTerms(NamedTuple):
     defaults: RunDefaults = NO_DEFAULTS
     retry: Retry | None = None  # read again when a run has failed
     template: str | None = None  # JSON that the input of each run is merged onto
-    enabled: bool = True  # false: no new runs
+    refusal: str | None = None  # why there are no new runs
 
 
 UNKNOWN = RunTerms()  # of a job that nobody has declared yet
@@ -44,7 +48,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """A job, as stored.
 
     Of a job that code declares, `handler` says where the code is, and nothing is imported by it. Of a definition
-    (`source` is `api`), it is the name of the job whose code runs.
+    (`source` is `api`), it is the name of the job whose code runs; its own, if that is not in Python.
     """
 
     id: str
@@ -69,11 +73,18 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     options: RunDefaults = NO_DEFAULTS  # of its runs; their queue, retries and timeout stand above
     source: str = CODE_SOURCE
     version: int = 1  # of a definition; changes with every put
+    unreadable: UnreadableColumns | None = None
 
     @property
     def is_definition(self) -> bool:
         """Whether it is data: a name, a template and options for the code of another job."""
         return self.source == API_SOURCE
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether it is a definition that is its own handler: its code is in no Python program, and a consumer in
+        another language, or an agent, takes its runs by this name."""
+        return self.is_definition and self.handler == self.name
 
     @property
     def payload(self) -> dict[str, Any]:
@@ -82,8 +93,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def terms(self) -> RunTerms:
-        template, enabled = (self.payload_template, self.enabled) if self.is_definition else (None, True)
-        return RunTerms(self.queue or QUEUE, self.limits, self.options, self.retry, template, enabled)
+        template = self.payload_template if self.is_definition else None
+        refusal = None
+        if self.unreadable is not None:
+            refusal = f"job {self.name}: {self.unreadable}"
+        elif self.is_definition and not self.enabled:
+            refusal = job_disabled(self.name)
+        return RunTerms(self.queue or QUEUE, self.limits, self.options, self.retry, template, refusal)
 
     @property
     def priority(self) -> int:
@@ -104,6 +120,18 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 def job_disabled(job: str) -> str:
     """The reason why a tick or an event made no run."""
     return f"job {job} is disabled"
+
+
+def unknown_job(job: str, known: Iterable[str]) -> UnknownJob:
+    """The refusal of a name that nobody knows, with the nearest one that is known."""
+    names = sorted({*known} - BUILT_IN)
+    near = get_close_matches(job, names, 1)
+    told = f"did you mean {near[0]!r}? " if near else ""
+    told += f"known are {', '.join(names[:LISTED])}{' …' if names[LISTED:] else ''}. " if names else "none is known. "
+    return UnknownJob(
+        f"There is no job {job!r}, here or in the store; {told}Declare it with @bell.job; if its code is in another "
+        f"language, with bell.jobs.put({job!r}, handler={job!r})."
+    )
 
 
 def refused(job: str) -> InvalidOption:

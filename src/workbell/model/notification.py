@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from workbell.model.payload import decode
+from workbell.model.unreadable import about, failure_of, value_of
 from workbell.model.users import UserId
 
 
@@ -23,7 +23,13 @@ class Notification(msgspec.Struct, frozen=True):
 
     @property
     def data(self) -> Any:
-        return decode(self.text)
+        return value_of(f"the data of notification {self.id}", self.text)
+
+    @property
+    def unreadable(self) -> str | None:
+        """What the store holds of it that cannot be read, in a sentence; none: all can."""
+        error = failure_of(self.text)
+        return None if error is None else about({"data": error}, "send it again.")
 
     @property
     def read(self) -> bool:
@@ -33,4 +39,5 @@ class Notification(msgspec.Struct, frozen=True):
         """In the words of the public API, ready for JSON."""
         from workbell.wire.notifications import NotificationShown
 
-        return {name: getattr(self, name) for name in NotificationShown.__struct_fields__}
+        failed = {"data"} if self.unreadable else ()
+        return {name: None if name in failed else getattr(self, name) for name in NotificationShown.__struct_fields__}

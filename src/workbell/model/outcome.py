@@ -8,11 +8,12 @@ from typing import Any, assert_never
 
 import msgspec
 
+from workbell.errors import InvalidPayload
 from workbell.model import state
 from workbell.model.cancel_snooze import Cancel, RetryAfter, Snooze, TryAgain
 from workbell.model.clock import span
 from workbell.model.error_text import describe_error, describe_words
-from workbell.model.payload import clean_text, encode_result
+from workbell.model.payload import clean_text, encode_any, encode_result, within_limits
 from workbell.model.request import reschedule
 from workbell.model.retry import DEFAULT, Retry, kinds_of
 from workbell.model.run import Run
@@ -27,6 +28,7 @@ class Raised(msgspec.Struct, frozen=True):
     error: BaseException
     reason: str = "error"
     final: bool = False  # another try could not help
+    unstored: bytes | None = None  # what the handler returned, as JSON that is over the limits
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed"):
@@ -59,8 +61,15 @@ class HandedBack(msgspec.Struct, frozen=True, tag="handed-back"):
     """Handed back: not done, and no attempt spent."""
 
 
-Outcome = Returned | Raised | Failed | Died | EndedOutcome | Later | HandedBack
+class OutsideWindow(msgspec.Struct, frozen=True):
+    """Not called, because the run's window is closed: it waits for the opening or, without one, ends."""
 
+    opening: datetime | None
+
+
+Outcome = Returned | Raised | Failed | Died | EndedOutcome | Later | HandedBack | OutsideWindow
+
+RESULT = "the handler's return value"
 NOTHING = Returned(None)
 HANDED_BACK = HandedBack()
 
@@ -75,9 +84,13 @@ def read_return(value: Any) -> Outcome:
         if isinstance(value, Snooze):
             wait = span("Snooze", max(value.wait, timedelta(0)))
             return Later(wait, None if value.reason is None else clean_text(str(value.reason), 500))
-        return Returned(encode_result("the handler's return value", value))
+        data = encode_any(RESULT, value)
     except Exception as error:  # noqa: BLE001  whatever is wrong with it, the run must be booked
         return Raised(error, "result", final=True)
+    try:
+        return Returned(within_limits(RESULT, data))
+    except InvalidPayload as error:
+        return Raised(error, "result", final=True, unstored=data)
 
 
 def failed_of(raised: Raised) -> Failed:
@@ -128,6 +141,10 @@ def decide(
             return state.snooze(run, now, wait=wait, reason=reason, started_at=started_at)
         case HandedBack():
             return state.release(run, now, started_at=started_at)
+        case OutsideWindow(opening):
+            if opening is None:
+                return state.shut_out(run, now, keep=keep.other)
+            return state.put_off(run, now, until=opening)
         case Died(how):
             return state.crash(run, now, keep=keep.other, how=how, started_at=started_at)
         case Raised() | Failed():

@@ -1,4 +1,4 @@
-"""Pairing of an agent: the name or labels that it fixes, and the shown name of its token."""
+"""Pairing of an agent: the name and labels that it gives, and the shown name of its token."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from workbell.model.access import Token, TokenKind
 
 
 class PairingTerms(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A name or labels that the agent cannot choose for itself; stored, as JSON, in the name of its token."""
+    """The labels of the agent, and its name unless it may choose one; stored, as JSON, in the name of its token."""
 
     agent: str | None = None
     labels: tuple[str, ...] | None = None

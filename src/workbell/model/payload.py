@@ -88,10 +88,19 @@ def find_not_finite(value: Any) -> tuple[str, float] | None:
 
 def encode_result(what: str, value: Any, limit: int = LIMIT) -> str:
     """A handler's result as JSON text, within the same limits; NaN and infinities become null."""
+    return within_limits(what, encode_any(what, value), limit)
+
+
+def encode_any(what: str, value: Any) -> bytes:
+    """A value as JSON of any size."""
     try:
-        data = _encoder.encode(value)
+        return _encoder.encode(value)
     except Exception as error:
         raise InvalidPayload(f"{what} cannot be written as JSON: {clean_text(str(error), 500)}.") from error
+
+
+def within_limits(what: str, data: bytes, limit: int = LIMIT) -> str:
+    """JSON as text; raises InvalidPayload if it is too large or nested too deeply."""
     if len(data) > limit:
         raise InvalidPayload(
             f"{what} is {len(data):,} bytes as JSON and the limit is {limit:,}; store it elsewhere and pass its id."

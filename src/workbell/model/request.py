@@ -15,11 +15,12 @@ from workbell.model.ids import new_id, time_of
 from workbell.model.job import name
 from workbell.model.keys import KeyScope, read_scope, stored_key
 from workbell.model.retry import Retry, read_retry
-from workbell.model.run import NO_OPTIONS, IdempotencyKey, Lane, NewRun, OnDuplicate, Options, Run, Status
+from workbell.model.run import NO_OPTIONS, IdempotencyKey, Lane, NewRun, OnDuplicate, Options, Run, RunWindow, Status
 from workbell.model.run_defaults import NO_DEFAULTS, RUN_WORDS, Maker, RunDefaults
 from workbell.model.run_settings import read_flag, read_priority, read_user
 from workbell.model.state import Retention, retention_of
 from workbell.model.suggestions import list_options
+from workbell.model.unreadable import about, check_readable
 from workbell.model.users import UserId, user_number, user_text
 
 
@@ -301,13 +302,26 @@ def encoded(options: Options) -> str | None:
     return _text_of(options)
 
 
-def again(run: Run, now: datetime, maker: Maker, *, wait: timedelta = timedelta(0), **links: str) -> NewRun:
+def again(
+    run: Run,
+    now: datetime,
+    maker: Maker,
+    *,
+    wait: timedelta = timedelta(0),
+    window: RunWindow | None = None,
+    **links: str,
+) -> NewRun:
     """A new run with the same job, input and settings as an earlier one, linked to it.
 
-    One that is not persistent belongs to the maker's process. A chain of automatic reschedules starts again.
+    One that is not persistent belongs to the maker's process. A chain of automatic reschedules starts again. Without a
+    window it starts at any time: somebody asks for it now.
     """
+    failed = {name: why for name, why in run.unreadable_columns.items() if name in ("options", "input")}
+    check_readable(f"run {run.id}", about(failed, "enqueue it anew.") if failed else None)
     chain = None if run.options.auto_reschedule is None else maker.reschedules
-    options = msgspec.structs.replace(run.options, request=None, parent=None, reschedules_left=chain)
+    options = msgspec.structs.replace(
+        run.options, request=None, parent=None, imported_id=None, reschedules_left=chain, window=window
+    )
     due = now + wait
     copy = msgspec.structs.replace(
         Run(new_id(), run.lane, Status.SCHEDULED if wait else Status.QUEUED, run.rank, due, now, now),
@@ -330,4 +344,5 @@ def reschedule(run: Run, now: datetime) -> NewRun | None:
     if options.auto_reschedule is None or not options.reschedules_left:
         return None
     maker = Maker(run.accepted_by or "", options.reschedules_left - 1)  # the chain goes on, in the process it began in
-    return again(run, now, maker, wait=timedelta(seconds=options.auto_reschedule), rescheduled_from=run.id)
+    wait = timedelta(seconds=options.auto_reschedule)
+    return again(run, now, maker, wait=wait, window=options.window, rescheduled_from=run.id)

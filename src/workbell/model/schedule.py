@@ -15,8 +15,9 @@ from workbell.model.event import Event
 from workbell.model.job import TENANT
 from workbell.model.payload import decode
 from workbell.model.retry import policy_of
-from workbell.model.run import NewRun
+from workbell.model.run import NewRun, Outside, Run
 from workbell.model.run_defaults import RunDefaults
+from workbell.model.unreadable import UnreadableColumns
 
 
 class ScheduleKind(StrEnum):
@@ -42,13 +43,6 @@ class CatchUp(StrEnum):
     NONE = "none"
 
 
-class Outside(StrEnum):
-    """The fate of a tick outside the schedule's window."""
-
-    DEFER = "defer"  # its run is due when the window opens, one for all such ticks
-    SKIP = "skip"
-
-
 class TickOutcome(StrEnum):
     FIRED = "fired"
     SKIPPED = "skipped"
@@ -60,6 +54,7 @@ class FireStatus(StrEnum):
     """The scheduler's own last outcome with a schedule; the outcome of the run is separate."""
 
     FIRED = "fired"
+    DEFERRED = "deferred"  # its run is due when the window opens
     SKIPPED = "skipped"
     SCHEDULER_FAILED = "scheduler_failed"
 
@@ -98,7 +93,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     expression: str
     timezone: str
     options: ScheduleOptions = ScheduleOptions()
-    unreadable: str | None = None  # its options as they are stored, if they cannot be read
+    unreadable: UnreadableColumns | None = None
     source: str = ""
     enabled: bool = True
     paused: bool = False
@@ -136,7 +131,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
         Put again, it has no error any more; the status stays until the next tick.
         """
-        return self.active and self.last_fire_status is FireStatus.SCHEDULER_FAILED and self.last_error is not None
+        failed = self.last_fire_status is FireStatus.SCHEDULER_FAILED and self.last_error is not None
+        return self.active and (failed or self.unreadable is not None)
 
     @property
     def payload(self) -> dict[str, Any]:
@@ -189,15 +185,24 @@ class ScheduleChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     schedule: Schedule  # as it is to be; the store counts the version up
     expected: int | None  # the version it was decided on; none: a new one, if its name is free
     defines: bool = False  # also the definition changes, not only where the scheduler stands
-    only_idle: bool = False  # and none of its runs may be live
-    cancel_live: bool = False  # its live runs are canceled, or asked to end
+    only_idle: bool = False  # and none of its runs may be in the way
+    cancel_live: bool = False  # its runs that are in the way are canceled, or asked to end
     ticks: tuple[Tick, ...] = ()
     runs: tuple[NewRun, ...] = ()
     emits: tuple[Event, ...] = ()  # emitted in the same write
 
 
 class DueSchedule(msgspec.Struct, frozen=True, gc=False):
-    """A schedule that the scheduler must check, and whether a run of it is live."""
+    """A schedule that the scheduler must check, and the id of a run that is in the way of its ticks, if any."""
 
     schedule: Schedule
-    busy: bool
+    blocker: str | None
+
+
+def is_overlap(run: Run) -> bool:
+    """Whether a live run is in the way of the next tick of its schedule.
+
+    A follow-up (`auto_reschedule`) that has not started is not: it may wait for a day, and the ticks go on meanwhile.
+    The SQL stores have the same as `{overlaps}`.
+    """
+    return run.rescheduled_from is None or run.attempt > 0

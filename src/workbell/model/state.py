@@ -21,6 +21,8 @@ from workbell.model.event import Event
 from workbell.model.run import FINAL, PENDING, Attempt, AttemptStatus, NewRun, Run, Status
 
 CANCELED = "canceled on request"
+OUTSIDE_WINDOW = "outside the window"  # why a run is put off to the opening of its window
+WINDOW = "window"  # the reason of a run that ends because it could not start in its window
 CRASH_LIMIT = 3
 CRASHED = "crashed"  # the reason of a run whose own process died, or that was quarantined
 SUSPECT_LOSSES = 2  # lost leases that make a suspect, where it is unknown what the lost worker was executing
@@ -53,10 +55,14 @@ MOVES: dict[Move, MoveRule] = {
     ),
     Move.FAIL: MoveRule((Status.RUNNING,), (Status.FAILED,), "the handler raised, and no try is left"),
     Move.RELEASE: MoveRule((Status.RUNNING,), (Status.QUEUED,), "a stopping worker hands it back; nothing is spent"),
-    Move.SNOOZE: MoveRule((Status.RUNNING,), (Status.SCHEDULED,), "the handler asked for later; nothing is spent"),
+    Move.SNOOZE: MoveRule(
+        (Status.RUNNING,), (Status.SCHEDULED,), "the handler asked for later, or the window is closed; nothing is spent"
+    ),
     Move.LOSE: MoveRule((Status.RUNNING,), (Status.QUEUED, Status.FAILED), "the lease ran out: its worker is gone"),
     Move.CANCEL: MoveRule(
-        (Status.SCHEDULED, Status.QUEUED, Status.RUNNING), (Status.CANCELED,), "someone, or its expiry, ended it"
+        (Status.SCHEDULED, Status.QUEUED, Status.RUNNING),
+        (Status.CANCELED,),
+        "someone ended it, or its expiry or window did",
     ),
 }
 
@@ -108,6 +114,7 @@ class Transition(msgspec.Struct, frozen=True, gc=False):
     tenant: str = ""  # of the run, as are the key that it may hold and its schedule: what else its end concerns
     key: str | None = None
     schedule: str | None = None
+    raised: BaseException | None = None  # what the handler raised, for the logs of this process
 
     @property
     def called_at(self) -> datetime | None:
@@ -162,7 +169,7 @@ def _move(
     begun = run.started_at if started_at is None else started_at  # a claim's time is not yet the handler's
     record = None
     if ended is not None:
-        record = Attempt(run.id, run.attempt, ended, begun, now, run.worker, error, result)
+        record = Attempt(run.id, run.attempt, ended, begun, now, run.worker, error, result, run.token)
     return Transition(
         move,
         run.id,
@@ -205,7 +212,7 @@ def dispatch(run: Run, now: datetime) -> Transition:
     return _move(Move.DISPATCH, run, Status.QUEUED, now, error=run.error, reason=run.reason, suspect=run.suspect)
 
 
-def start(run: Run, now: datetime, *, worker: str, lease_until: datetime) -> Transition:
+def start(run: Run, now: datetime, *, worker: str, lease_until: datetime, token: int) -> Transition:
     """A claim. The SQL stores write it as one statement for many runs; the contract compares the two."""
     _check(Move.START, run, Status.RUNNING)
     return Transition(
@@ -226,7 +233,7 @@ def start(run: Run, now: datetime, *, worker: str, lease_until: datetime) -> Tra
         now,
         run.error,
         run.reason,
-        run.token + 1,
+        token,
         run.suspect,
     )
 
@@ -360,6 +367,28 @@ def snooze(
     )
 
 
+def put_off(run: Run, now: datetime, *, until: datetime) -> Transition:
+    """A claimed run whose window is closed waits for the opening. Its handler had not begun: it is as if it had never
+    been claimed."""
+    return _move(
+        Move.SNOOZE,
+        run,
+        Status.SCHEDULED,
+        now,
+        scheduled_for=until,
+        attempt=run.attempt - 1,
+        error=run.error,
+        reason=OUTSIDE_WINDOW,
+        suspect=run.suspect,
+    )
+
+
+def shut_out(run: Run, now: datetime, *, keep: timedelta) -> Transition:
+    """A claimed run whose window is closed ends. Its handler had not begun; the error of an earlier attempt stays."""
+    ended = _move(Move.CANCEL, run, Status.CANCELED, now, error=run.error, reason=WINDOW, keep=keep)
+    return msgspec.structs.replace(ended, started_at=None)
+
+
 def lose(
     run: Run, now: datetime, *, keep: timedelta, blamed: bool | None = None, how: str = "stopped renewing its lease"
 ) -> Transition:
@@ -423,9 +452,9 @@ def _lost(
 
 
 def cancel(run: Run, now: datetime, *, reason: str, keep: timedelta, started_at: datetime | None = None) -> Transition:
-    return _move(
-        Move.CANCEL, run, Status.CANCELED, now, reason=reason, error=run.error, keep=keep, started_at=started_at
-    )
+    """The end of a run. The row of a running one becomes that of its last attempt, which has no error of its own."""
+    error = None if run.status is Status.RUNNING else run.error
+    return _move(Move.CANCEL, run, Status.CANCELED, now, reason=reason, error=error, keep=keep, started_at=started_at)
 
 
 def replace(run: Run, now: datetime, *, by: Run, why: str, keep: Retention) -> Transition:
@@ -441,7 +470,7 @@ def replaced_by(new: Run, why: str) -> str:
 
 
 def ask_cancel(run: Run, reason: str) -> Run:
-    """A running run with a cancel asked for. Its worker learns of it at the next renewal; the run can only end now."""
+    """A running run with a cancel asked for. Its worker learns of it soon; the run can only end now."""
     if run.status is not Status.RUNNING:
         raise IllegalMove(f"run {run.id}: it is {run.status}, and only a running one is asked to end.")
     return msgspec.structs.replace(run, cancel_requested=True, reason=reason)
@@ -469,16 +498,14 @@ def obey_cancel(run: Run, change: Transition, keep: Retention) -> Transition:
         return change
     if change.status in FINAL:
         return msgspec.structs.replace(change, then=()) if change.then else change
-    began = run.started_at if change.ended is None else change.ended.started_at
-    ended = cancel(
-        run, change.updated_at, reason=run.reason or CANCELED, keep=retention_of(run, keep).other, started_at=began
-    )
+    ended = cancel(run, change.updated_at, reason=run.reason or CANCELED, keep=retention_of(run, keep).other)
     return msgspec.structs.replace(
         ended,
+        started_at=change.called_at,
         failures=change.failures,
         losses=change.losses,
         crashes=change.crashes,
-        error=run.error if change.error is None else change.error,
+        error=None if change.ended is None else change.ended.error,
     )
 
 

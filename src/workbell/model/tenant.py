@@ -9,6 +9,7 @@ import msgspec
 from workbell.errors import InvalidOption
 from workbell.model.limit import MOST_RUNNING
 from workbell.model.rate import Rate
+from workbell.model.unreadable import UnreadableColumns
 
 WEIGHTS = range(1, 1001)
 
@@ -23,6 +24,7 @@ class Tenant(msgspec.Struct, frozen=True, kw_only=True):
     weight: int = 1
     concurrency: int | None = None  # how many of its runs may be running at once, over all machines
     rate: str | None = None  # how many may start: "100/m"
+    unreadable: UnreadableColumns | None = None
 
 
 def check_tenant(tenant: Tenant) -> Tenant:

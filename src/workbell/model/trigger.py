@@ -11,6 +11,7 @@ from workbell.errors import InvalidOption
 from workbell.model.job import TENANT
 from workbell.model.retry import Retry
 from workbell.model.run_defaults import NO_DEFAULTS, RUN_WORDS, RunDefaults
+from workbell.model.unreadable import UnreadableColumns
 
 
 class Trigger(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +31,7 @@ class Trigger(msgspec.Struct, frozen=True, kw_only=True):
     declared_at: datetime | None = None  # when code last said that it wants it
     version: int = 0
     options: RunDefaults = NO_DEFAULTS  # of its runs; their retries stand above
+    unreadable: UnreadableColumns | None = None
 
     @property
     def said(self) -> RunDefaults:
@@ -65,10 +67,16 @@ _WORDS = {
 }
 
 
-def retry_from(value: Retry | RetryConfig | None) -> Retry | None:
-    """A policy given in either way; what a config leaves out has the defaults of event jobs."""
+def retry_from(
+    value: Retry | RetryConfig | None, default: Retry = DEFAULT_RETRY, known: Retry | None = None
+) -> Retry | None:
+    """A policy given in either way. What a config leaves out is as in the default; a longer delay raises the cap. A
+    config has no word for jitter: its delays are exact. If it is what the `known` policy is shown as, that one stays.
+    """
     if value is None or isinstance(value, Retry):
         return value
+    if known is not None and value == config_of(known):
+        return known
     if not isinstance(value, dict):
         raise InvalidOption(f"retry_config: expected a Retry or a dict, got {type(value).__name__}.")
     unknown = sorted(set(value) - set(_WORDS))
@@ -82,7 +90,8 @@ def retry_from(value: Retry | RetryConfig | None) -> Retry | None:
             number = number / 1000
         given[_WORDS[word]] = number
     # A new object and not a copy with replaced fields: only that checks the values.
-    return Retry(**{name: given.get(name, getattr(DEFAULT_RETRY, name)) for name in (*_WORDS.values(), "jitter")})
+    found = Retry(**{name: given.get(name, getattr(default, name)) for name in _WORDS.values()}, jitter=0)
+    return found if "cap" in given else msgspec.structs.replace(found, cap=max(found.cap, found.delay))
 
 
 def config_of(retry: Retry) -> RetryConfig:

@@ -13,6 +13,7 @@ from workbell.model.agent import is_agent
 from workbell.model.clock import Instant
 from workbell.model.job import EVERYWHERE
 from workbell.model.run import Run
+from workbell.model.unreadable import UNREADABLE
 
 LOST_AFTER = timedelta(seconds=45)
 BEAT = 10.0  # seconds between two signs of life
@@ -39,6 +40,7 @@ class Worker(msgspec.Struct, frozen=True, kw_only=True):
         Instant | None,
         Meta(description="When it confirmed the drain, and begins nothing more; none: it may not have read it yet."),
     ] = None
+    unreadable: Annotated[str | None, Meta(description=UNREADABLE)] = None
 
     def is_alive(self, now: datetime) -> bool:
         """Whether it was seen lately; what it holds is decided by leases alone, never by this.

@@ -24,6 +24,7 @@ class Notice(msgspec.Struct, frozen=True):
     move: Move
     run: Run
     ended: Attempt | None = None
+    raised: BaseException | None = None  # by the handler, where it was called by this process
 
 
 Listener = Callable[[Sequence[Notice]], None]
@@ -98,7 +99,7 @@ class Bus:
         """Publish transitions that were written, as far as somebody listens."""
         wanted = [pair for pair in pairs if pair[1].move in self.wanted]
         if wanted:
-            self.publish([Notice(change.move, change.after(run), change.ended) for run, change in wanted])
+            self.publish([Notice(move.move, move.after(run), move.ended, move.raised) for run, move in wanted])
 
     def publish(self, notices: Sequence[Notice]) -> None:
         for listener, moves in list(self._listeners):

@@ -53,10 +53,25 @@ def log_runs(notices: Sequence[Notice]) -> None:
     for notice in notices:
         line = _line_of(notice)
         if line is not None and log.isEnabledFor(line.level):
-            facts = _facts(notice)
-            came = facts.get("result") or _whole_error(notice) or facts.get("reason") or ""
-            said = (line.event, facts["job"], facts["run_id"], facts["attempt"], f": {came}" if came else "")
-            log.log(line.level, "%s: %s (run %s, attempt %d)%s", *said, extra=facts | {EVENT: line.event})
+            log.handle(_record(notice, line))
+
+
+def _record(notice: Notice, line: RunLogLine) -> logging.LogRecord:
+    """The job is part of the template, by which error trackers group records without an exception.
+
+    `exc_text` is what formatters print for `exc_info`: the error text, in which passwords of URLs are hidden.
+    """
+    facts, error = _facts(notice), notice.raised
+    came, trace = facts.get("result") or _whole_error(notice) or facts.get("reason") or "", ""
+    if error is not None:
+        came, _, trace = came.partition("\n")
+    template = f"{line.event}: {facts['job'].replace('%', '%%')} (run %s, attempt %d)%s"
+    said = (facts["run_id"], facts["attempt"], f": {came}" if came else "")
+    caught = None if error is None else (type(error), error, error.__traceback__)
+    given = facts | {EVENT: line.event}
+    record = log.makeRecord(log.name, line.level, __file__, 0, template, said, caught, log_runs.__name__, given)
+    record.exc_text = trace or None
+    return record
 
 
 def logged_moves() -> list[Move]:
@@ -70,6 +85,8 @@ def _line_of(notice: Notice) -> RunLogLine | None:
         return LINES[Move.FAIL]
     if notice.move is Move.LOSE and notice.run.reason == CRASHED:
         return RunLogLine(logging.WARNING, "run lost its process")
+    if notice.move is Move.SNOOZE and notice.ended is None:
+        return RunLogLine(logging.INFO, "run put off")
     return LINES.get(notice.move)
 
 

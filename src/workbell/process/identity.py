@@ -101,12 +101,12 @@ def is_gone(name: str) -> bool:
     started = rest.partition("/")[0]
     if host != socket.gethostname() or not pid.isdecimal() or (started and not started.isdecimal()):
         return False
-    if not _is_there(int(pid)):
+    if not process_exists(int(pid)):
         return True
     return bool(started) and process_start(int(pid)) not in ("", started)
 
 
-def _is_there(pid: int) -> bool:
+def process_exists(pid: int) -> bool:
     """Whether a process has this number, also one that has ended and was not waited for."""
     if os.name != "posix":  # there 0 is no question, but Ctrl-C
         return True
@@ -127,7 +127,7 @@ def running_of(pids: Sequence[int]) -> list[int]:
 
 
 def _is_hidden(pid: int) -> bool:
-    return not platform().proc and _is_there(pid)
+    return not platform().proc and process_exists(pid)
 
 
 def memory_in_use() -> int:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Sequence
-from functools import cache
+import time
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -28,10 +29,12 @@ class Platform(NamedTuple):
     inotify: bool  # changes of a file as events; else it is polled
     folder_events: bool  # changes below a folder as events, by watchfiles; else times are compared
     flock: bool  # locks of files that are granted in turn; else SQLite's own locks alone
+    open_file_locks: bool  # locks that belong to an open file; else nobody sees who has a SQLite file open
     proc: bool  # processes and their locks as files below /proc; else `ps`
     fork_server: bool  # processes forked from a small one; else started from nothing
     signal_on_hangup: bool  # the kernel kills when a pipe closes; else a thread waits for it
     tcp_info: bool  # whether a peer has closed a connection
+    boot_clock: bool  # a clock that runs on while the machine is suspended; else the monotonic clock, which may stop
 
 
 NOTHING = Platform(*[False] * len(Platform._fields))
@@ -53,11 +56,32 @@ def _platform(wanted: str) -> Platform:
         inotify=is_linux,
         folder_events=True,
         flock=find_spec("fcntl") is not None,
+        open_file_locks=is_linux and _has_open_file_locks(),  # elsewhere `struct flock` has another layout
         proc=is_linux and Path("/proc/self/stat").exists(),
         fork_server=is_linux,
         signal_on_hangup=is_linux,
         tcp_info=hasattr(socket, "TCP_INFO"),
+        boot_clock=_boot_clock_id() is not None,
     )
+
+
+def boot_clock() -> Callable[[], float]:
+    """Seconds of a monotonic clock that runs on while the machine is suspended, where the system has one."""
+    clock_id = _boot_clock_id() if platform().boot_clock else None
+    return time.monotonic if clock_id is None else partial(time.clock_gettime, clock_id)
+
+
+def _boot_clock_id() -> int | None:
+    # On macOS `time.monotonic` stops during sleep, and CLOCK_MONOTONIC does not. On Windows `time.monotonic` runs on.
+    return getattr(time, {"linux": "CLOCK_BOOTTIME", "darwin": "CLOCK_MONOTONIC"}.get(sys.platform, ""), None)
+
+
+def _has_open_file_locks() -> bool:
+    if find_spec("fcntl") is None:
+        return False
+    import fcntl
+
+    return hasattr(fcntl, "F_OFD_SETLK")
 
 
 def process_context(preload: Sequence[str]) -> BaseContext:

@@ -1,10 +1,21 @@
-"""Thread pools for the verbs of async callers, shared by the clients of all tenants."""
+"""Threads for calls of async code: pools, shared by the clients of all tenants, and a thread for one call.
+
+Never the loop's own executor: that is the application's, whose `asyncio.to_thread` may keep all of its threads busy.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
+import functools
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import ParamSpec, TypeVar
 
 from workbell.process.fork_safety import remake_after_fork
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 MOST = 8
 MOST_WAITING = 32
@@ -25,3 +36,15 @@ class Threads:
     def shut_down(self) -> None:
         for pool in (self.pool, self.waiting):
             pool.shutdown(wait=True)
+
+
+async def on_own_thread(name: str, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a call on a thread of its own, for those that are rare and must begin at once. If the caller is cancelled, it
+    goes on."""
+    here = contextvars.copy_context()
+    thread = ThreadPoolExecutor(1, thread_name_prefix=f"workbell-{name}")
+    calling = thread.submit(functools.partial(here.run, call, *args, **kwargs))
+    try:
+        return await asyncio.shield(asyncio.wrap_future(calling))
+    finally:
+        thread.shutdown(wait=calling.done())

@@ -6,6 +6,9 @@ its jobs move to Workbell is still executed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 
 from workbell.errors import UnknownMessage
@@ -13,6 +16,8 @@ from workbell.model.one_shot import VERSION as VERSION
 
 
 class Message(msgspec.Struct, frozen=True):
+    """A message as it was delivered. Fields that are not known are ignored."""
+
     run: str | None = None
     kumofire_run: str | None = msgspec.field(default=None, name="kumofireJobRunId")
     version: int = VERSION
@@ -22,11 +27,14 @@ def encode(run: str) -> str:
     return msgspec.json.encode({"version": VERSION, "run": run}).decode()
 
 
-def decode(text: str | bytes) -> str:
-    """The id of the run that a message announces."""
+def decode(delivered: str | bytes | Mapping[str, Any]) -> str:
+    """The id of the run that a message announces: a message as JSON, or as its fields."""
     try:
-        message = msgspec.json.decode(text, type=Message)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        if isinstance(delivered, Mapping):
+            message = msgspec.convert(dict(delivered), Message)
+        else:
+            message = msgspec.json.decode(delivered, type=Message)
+    except (msgspec.MsgspecError, UnicodeError, TypeError) as error:
         raise _unreadable(str(error)) from error
     check_version(message.version)
     run = message.run or message.kumofire_run

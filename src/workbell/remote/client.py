@@ -59,14 +59,17 @@ class Client(ClientVerbs):
             transport=transport,
         )
         self._open(ServiceTransport(address, pool, None if tenant is None else name("tenant", tenant, InvalidOption)))
+        self._owns_pool = True
 
     def _open(self, transport: ServiceTransport) -> None:
+        self._owns_pool = False
         ClientVerbs.__init__(self, transport)
         self.runs: WatchedRuns = WatchedRuns(transport)
         self.events: FollowedEvents = FollowedEvents(transport)
 
     def for_tenant(self, tenant: str) -> Client:
-        """The same verbs for another tenant, over the same connections; for a token of all tenants."""
+        """The same verbs for another tenant, for a token of all tenants. The connections are shared, and end with this
+        client."""
         other = Client.__new__(Client)
         other._open(
             ServiceTransport(self.transport.address, self.transport.pool, name("tenant", tenant, InvalidOption))
@@ -101,12 +104,17 @@ class Client(ClientVerbs):
     # End
 
     def close(self) -> None:
-        """Let go of the connections; those that async verbs made are closed by `aclose`."""
-        self.transport.pool.close()
+        """Let go of the connections; those that async verbs made are closed by `aclose`.
+
+        A client of `for_tenant` has none of its own, and closes nothing.
+        """
+        if self._owns_pool:
+            self.transport.pool.close()
 
     async def aclose(self) -> None:
         """Let go of the connections, also of those of this event loop."""
-        await self.transport.pool.aclose()
+        if self._owns_pool:
+            await self.transport.pool.aclose()
 
     def __enter__(self) -> Client:
         return self

@@ -41,11 +41,11 @@ class FollowedEvents(RemoteEvents):
 
         `type` is a type or a pattern. The service is asked every second.
         """
-        tail = RemoteTail(lambda before, limit: self.list(type=type, before=before, limit=limit))
+        tail = RemoteTail(lambda before, limit: self.list(type=type, before=before, limit=limit), time.monotonic())
         return _new_ones(tail)
 
 
 def _new_ones(tail: RemoteTail) -> Generator[Event, None, None]:
     while True:
-        yield from tail.poll()
+        yield from tail.poll(time.monotonic())
         time.sleep(POLL)

@@ -1,7 +1,8 @@
 """Tail of new events, by polling the newest ones.
 
-An event may be committed after one that is younger. So every poll reads the last minute before the newest
-one again, and remembers the ids that it has shown.
+An event may be committed after one that is younger. So the last minute is read again and again, and the ids that were
+shown are remembered. After a burst that minute is many pages: most polls read only until nothing is new, and the whole
+minute is read at intervals.
 """
 
 from __future__ import annotations
@@ -11,37 +12,59 @@ from collections.abc import Callable, Sequence
 from workbell.model.event import Event
 
 WINDOW = 60_000  # milliseconds: how late an event may be committed after its id was made
+THOROUGH = 10.0  # seconds between reads of the whole window, where it is more than a page
 PAGE = 200
 
 
 class RemoteTail:
-    """Poller of new events. Times are those in the service's ids: this machine's clock may differ."""
+    """Poller of new events. Times are those in the service's ids: this machine's clock may differ.
 
-    def __init__(self, listed: Callable[[str | None, int], Sequence[Event]]) -> None:
+    `now` is a monotonic clock, in seconds. It says how much time has passed since the newest event was seen.
+    """
+
+    def __init__(self, listed: Callable[[str | None, int], Sequence[Event]], now: float) -> None:
         self._listed = listed
-        self._floor = 0
+        self._ahead: float | None = None  # milliseconds of the service's clock before `now`, at the least
+        self._floor = 0  # the next read of the whole window goes back to here
+        self._thorough_at = 0.0
         self._seen: set[str] = set()
         newest = listed(None, 1)
         if newest:  # what is there already is not new
+            self._note(newest, now)
             self._floor = made_at(newest[0].id) - WINDOW
-            self.poll()
+            self.poll(now)
 
-    def poll(self) -> list[Event]:
+    def poll(self, now: float) -> list[Event]:
         """New events, oldest first."""
+        thorough = now >= self._thorough_at
         found: list[Event] = []
-        before: str | None = None
+        before, pages = None, 0
         while True:
             page = self._listed(before, PAGE)
+            pages += 1
             recent = [event for event in page if made_at(event.id) >= self._floor]
-            found += [event for event in recent if event.id not in self._seen]
-            if len(page) < PAGE or len(recent) < len(page):
+            new = [event for event in recent if event.id not in self._seen]
+            found += new
+            if len(page) < PAGE or len(recent) < len(page) or not (new or thorough):
                 break
             before = page[-1].id
         self._seen.update(event.id for event in found)
-        if found:
-            self._floor = max(self._floor, max(made_at(event.id) for event in found) - WINDOW)
-            self._seen = {event_id for event_id in self._seen if made_at(event_id) >= self._floor}
+        self._note(found, now)
+        if thorough:
+            self._thorough_at = now + (THOROUGH if pages > 1 else 0)
+            self._raise_floor(now)
         return sorted(found, key=lambda event: event.id)
+
+    def _note(self, events: Sequence[Event], now: float) -> None:
+        """An event that is seen now was made before now, by the service's clock."""
+        times = [made_at(event.id) - now * 1000 for event in events]
+        self._ahead = max(times if self._ahead is None else [*times, self._ahead], default=None)
+
+    def _raise_floor(self, now: float) -> None:
+        """Whatever is committed after this read was made less than a window ago."""
+        if self._ahead is not None:
+            self._floor = max(self._floor, int(self._ahead + now * 1000) - WINDOW)
+            self._seen = {event_id for event_id in self._seen if made_at(event_id) >= self._floor}
 
 
 def made_at(event_id: str) -> int:

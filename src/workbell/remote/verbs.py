@@ -14,7 +14,7 @@ from workbell.wire.table import BY_VERB
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime, timedelta
     from typing import Any, BinaryIO, Unpack
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from workbell.model.recent_runs import RecentRuns
     from workbell.model.request import EnqueueOptions
     from workbell.model.retry import Retry
+    from workbell.model.rewind import Rewind
     from workbell.model.run import Attempt
     from workbell.model.run_filter import FilterOptions
     from workbell.model.run_page import Counted
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from workbell.model.worker import SeenWorker
     from workbell.notices.notifications import Listed
     from workbell.remote.values import FoundRuns, RemoteNewEndpoint, RemoteNewToken
-    from workbell.runs.jobs import JobOptions
+    from workbell.runs.jobs import JobChanges, JobOptions
     from workbell.scheduling.declare import ScheduleChanges, ScheduleSettings
     from workbell.webhooks.endpoints import EndpointSettings
     from workbell.wire.runs import FoundRun, MadeRun, RunShown
@@ -151,7 +152,10 @@ class RemoteRuns(RemotePart):
         return await self._transport.afollow(plans.runs_why(run_id=run_id))
 
     def cancel(self, run_id: str, reason: str = "canceled on request") -> RunShown:
-        """End a run: at once if it has not started, else its handler is asked to stop."""
+        """Cancel a run. If no worker has claimed it, it ends at once: the answer has the status `canceled`, and its
+        handler is not called any more. Otherwise its worker is asked to stop it: the answer has `cancel_requested`, and
+        its handler may have begun, or begin before the worker is told, usually within 0.1 s.
+        """
         return self._transport.follow(ask(BY_VERB["runs.cancel"], {"run_id": run_id, "reason": reason}))
 
     async def acancel(self, run_id: str, reason: str = "canceled on request") -> RunShown:
@@ -200,6 +204,16 @@ class RemoteWorkers(RemotePart):
 
     async def aresume(self, worker_id: str) -> SeenWorker:
         return await self._transport.afollow(ask(BY_VERB["workers.resume"], {"worker_id": worker_id}))
+
+    def rewinds(self, *, before: str | None = None, limit: int = 100) -> builtins.list[Rewind]:
+        """Runs of this tenant about which a worker knew more than the store that went back, newest first.
+
+        A store goes back when an older backup is restored, or a failover loses commits. The records stay for 30 days.
+        """
+        return self._transport.follow(ask(BY_VERB["workers.rewinds"], {"before": before, "limit": limit}))
+
+    async def arewinds(self, *, before: str | None = None, limit: int = 100) -> builtins.list[Rewind]:
+        return await self._transport.afollow(ask(BY_VERB["workers.rewinds"], {"before": before, "limit": limit}))
 
 
 class RemotePauses(RemotePart):
@@ -267,10 +281,12 @@ class RemoteJobs(RemotePart):
     ) -> Job:
         """Make or replace a definition: `client.jobs.put("email-eu", handler="email", payload={"region": "eu"})`.
 
-        `handler` is the job whose code runs; it may be one that no worker has yet. `payload` is the template that the
-        input of each run is merged onto (RFC 7396). The options are those of `@client.job`; what is left out is not set,
-        and nothing is taken over from the handler's job. `enabled` stays as it is unless it is given. Put again with
-        the same settings, nothing changes. With `expected`, only if it still has that `version`; 0: if there is none.
+        `handler` is the job whose code runs; it may be one that no worker has yet. A job whose code is in another
+        language is its own handler: `client.jobs.put("greet", handler="greet")`. `payload` is the template that the
+        input of each run is merged onto (RFC 7396). The options are those of `@client.job`, and nothing is taken over
+        from the handler's job. Every setting is replaced: one that you leave out is not set any more, but `enabled`
+        stays as it is. `update` changes single settings. Put again with the same settings, nothing changes. With
+        `expected`, only if it still has that `version`; 0: if there is none.
         """
         return self._transport.follow(
             ask(
@@ -292,6 +308,17 @@ class RemoteJobs(RemotePart):
                 BY_VERB["jobs.put"], {"name": name, "handler": handler, "payload": payload, "enabled": enabled}, options
             )
         )
+
+    def update(self, name: str, **changes: Unpack[JobChanges]) -> Job:
+        """Change what is named, and leave the rest: `client.jobs.update("email-eu", timeout=30, rate=None)`.
+
+        None takes a setting back to its default. A new template, queue or default counts for runs made later; timeout,
+        retries and limits also for those that wait. With `expected`, only if it still has that `version`.
+        """
+        return self._transport.follow(ask(BY_VERB["jobs.update"], {"name": name}, changes))
+
+    async def aupdate(self, name: str, **changes: Unpack[JobChanges]) -> Job:
+        return await self._transport.afollow(ask(BY_VERB["jobs.update"], {"name": name}, changes))
 
     def get(self, name: str) -> Job:
         """A job by its name: a definition, or one that code declares."""
@@ -1097,8 +1124,8 @@ class RemoteAgents(RemotePart):
     ) -> RemoteNewToken:
         """A token that pairs one machine: `token, text = client.agents.pairing("web-1", labels=["gpu"])`.
 
-        It is good for once, and for a quarter of an hour. A name or labels given here cannot be chosen otherwise by the
-        agent; a name that exists is taken over by it.
+        It is good for once, and for a quarter of an hour. The agent cannot choose its labels, nor a name given
+        here; a name that exists is taken over by it, with its labels if none are given.
         """
         return self._transport.follow(plans.agents_pairing(name=name, labels=labels, expires=expires))
 
@@ -1234,7 +1261,10 @@ class ClientVerbs:
         return await self.runs.awhy(run_id)
 
     def cancel(self, run_id: str, reason: str = "canceled on request") -> RunShown:
-        """End a run: at once if it has not started, else its handler is asked to stop."""
+        """Cancel a run. If no worker has claimed it, it ends at once: the answer has the status `canceled`, and its
+        handler is not called any more. Otherwise its worker is asked to stop it: the answer has `cancel_requested`, and
+        its handler may have begun, or begin before the worker is told, usually within 0.1 s.
+        """
         return self.runs.cancel(run_id, reason)
 
     async def acancel(self, run_id: str, reason: str = "canceled on request") -> RunShown:
@@ -1385,16 +1415,31 @@ class ClientVerbs:
     async def adispatch(self, *, limit: int = 500) -> Dispatched:
         return await self.transport.afollow(plans.dispatch(limit=limit))
 
-    def consume(self, *, runs: Sequence[str] | None = None, limit: int = 20, seconds: float = 50.0) -> Consumed:
+    def consume(
+        self,
+        *,
+        message: str | bytes | Mapping[str, Any] | None = None,
+        runs: Sequence[str] | None = None,
+        limit: int = 20,
+        seconds: float = 50.0,
+    ) -> Consumed:
         """Claim runs as a worker does and execute them here, until none is left, or `limit` or `seconds` are reached.
 
-        With `runs`, ids of runs: just these, as far as they can start now. What has not ended after `seconds` is handed
+        With `message`, one of a queue as it was delivered, or its fields: just the run that it names, as far as it can
+        start now. With `runs`, ids of runs: just these. What has not ended after `seconds` is handed
         back, nothing spent, and async and isolated handlers are stopped; so give a job that takes longer a worker.
         """
-        return self.transport.follow(plans.consume(runs=runs, limit=limit, seconds=seconds))
+        return self.transport.follow(plans.consume(message=message, runs=runs, limit=limit, seconds=seconds))
 
-    async def aconsume(self, *, runs: Sequence[str] | None = None, limit: int = 20, seconds: float = 50.0) -> Consumed:
-        return await self.transport.afollow(plans.consume(runs=runs, limit=limit, seconds=seconds))
+    async def aconsume(
+        self,
+        *,
+        message: str | bytes | Mapping[str, Any] | None = None,
+        runs: Sequence[str] | None = None,
+        limit: int = 20,
+        seconds: float = 50.0,
+    ) -> Consumed:
+        return await self.transport.afollow(plans.consume(message=message, runs=runs, limit=limit, seconds=seconds))
 
     async def aruns(
         self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]

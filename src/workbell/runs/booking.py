@@ -8,7 +8,7 @@ the write) → apply → publisher.moved (tallies, listeners, waits).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -22,6 +22,7 @@ from workbell.stores.publisher import Pair
 
 log = logging.getLogger("workbell.engine")
 
+MOST_UNSURE = 20_000  # more than a worker can hold
 OUTCOMES = (Move.SUCCEED, Move.RETRY, Move.FAIL, Move.SNOOZE, Move.CANCEL)  # moves by which a handler's run is booked
 
 
@@ -52,6 +53,12 @@ class Booking:
         self.publisher.moved(written, lost=lost)
         return written
 
+    def doubt(self, pairs: Iterable[Pair]) -> None:
+        """Another process may have written these transitions, and had no answer: such a write counts as ours."""
+        if len(self._unsure) >= MOST_UNSURE:  # left by verbs that were never repeated
+            self._unsure = set()
+        self._unsure.update([_write_key(change) for _, change in pairs])
+
     # For what a store ends by itself, see stores/publisher.py
 
     def publish(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
@@ -77,7 +84,7 @@ class Booking:
         try:
             moved = self._store().runs.apply([change for _, change in pairs])
         except StoreUnavailable:
-            self._unsure.update([_write_key(change) for _, change in pairs])
+            self.doubt(pairs)
             raise
         except StoreError:
             if len(pairs) == 1 and pairs[0][0].status is not Status.RUNNING:
@@ -88,7 +95,7 @@ class Booking:
         written = list(pairs) if len(moved) == len(pairs) else [pair for pair in pairs if pair[0].id in moved]
         if self._unsure:
             written += self._written_before([pair for pair in pairs if pair[0].id not in moved])
-            self._unsure.difference_update([_write_key(change) for _, change in pairs])
+            self._settle(pairs)
         return written
 
     def _write_one(self, run: Run, change: Transition) -> list[Pair]:
@@ -110,13 +117,20 @@ class Booking:
     def _try(self, run: Run, change: Transition) -> list[Pair] | StoreError:
         """Write one transition; the answer may be the store's refusal of it."""
         try:
-            return [(run, change)] if self._store().runs.apply([change]) else []
+            moved = self._store().runs.apply([change])
         except StoreUnavailable:
-            self._unsure.add(_write_key(change))
+            self.doubt([(run, change)])
             raise
         except StoreError as error:
             log.exception("run %s: the move %s cannot be stored", run.id, change.move)
             return error
+        written = [(run, change)] if moved else self._written_before([(run, change)])
+        self._settle([(run, change)])
+        return written
+
+    def _settle(self, pairs: Iterable[Pair]) -> None:
+        """The store has answered: what became of these is known."""
+        self._unsure.difference_update([_write_key(change) for _, change in pairs])
 
     def _written_before(self, pairs: Sequence[Pair]) -> list[Pair]:
         """After a lost connection: those whose earlier write had gone through, known by token and time."""

@@ -15,7 +15,7 @@ from workbell.runs.runtime import Runtime
 
 
 def cancel(runtime: Runtime, run_id: str, reason: str) -> Run:
-    """End a run: at once if it has not started, else its handler is asked to stop."""
+    """Cancel a run: it ends at once if no worker has claimed it, else its worker is asked to stop it."""
     reason = clean_text(reason, 500)
     while True:
         run = find_run(runtime, run_id)

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, Unpack
 
 import msgspec
 
-from workbell.errors import InvalidOption, InvalidPayload, JobDisabled, UnknownJob
+from workbell.errors import InvalidOption, InvalidPayload, JobDisabled, UnreadableRow
 from workbell.handlers.current_run import current_run, depth_behind, traced
 from workbell.handlers.job_function import JobFunction
-from workbell.model.job import BUILT_IN, UNKNOWN, Job, RunTerms, name, refused
+from workbell.model.job import BUILT_IN, TENANT, UNKNOWN, Job, RunTerms, job_disabled, name, refused, unknown_job
 from workbell.model.limit import NO_LIMITS, key_of
 from workbell.model.merge_patch import merge_input
 from workbell.model.payload import encode
@@ -56,11 +56,13 @@ class Enqueuing:
         job_name, text, terms, _ = resolve(
             runtime, job, payload, options.get("target"), options.get("tenant", runtime.tenant)
         )
-        if not terms.enabled:
+        if terms.refusal == job_disabled(job_name):
             raise JobDisabled(
                 f"job {job_name}: it is disabled, and takes no new runs; enable it with "
                 f"bell.jobs.enable({job_name!r}) or `workbell jobs enable {job_name}`."
             )
+        if terms.refusal is not None:
+            raise UnreadableRow(terms.refusal)
         now = store.clock.now()
         key = None if terms.limits is NO_LIMITS else key_of(terms.limits, text)
         parent = current_run.get()
@@ -202,8 +204,8 @@ def resolve(
 ) -> Resolved:
     """Find a job, here or in the store, and encode a payload for it as JSON, checked against its signature.
 
-    Of a definition, the payload is merged onto its template first. With a target it may be one that nobody here knows:
-    the agent does.
+    Of a definition, the payload is merged onto its template first. With a target, or where a living
+    worker has it, it may be one that nobody here knows.
     """
     payload = {} if payload is None else payload
     if isinstance(job, JobFunction):
@@ -222,17 +224,22 @@ def resolve(
     stored = runtime.definitions.cached(tenant, job) or runtime.store.jobs.find(tenant, job)
     if stored is not None and stored.is_definition:
         return _resolve_definition(runtime, stored, payload)
-    if stored is None and target is not None:
-        text = encode(f"job {job}: the payload", payload)
-        return Resolved(job, text, UNKNOWN, text)
-    if stored is None:
-        names = sorted(known.name for known in runtime.registry)
-        raise UnknownJob(
-            f"There is no job {job!r}, here or in the store; "
-            + (f"known here: {', '.join(names[:10])}." if names else "declare it with @bell.job.")
-        )
+    if stored is None and target is None:
+        stored = _served(runtime, tenant, job)
     text = encode(f"job {job}: the payload", payload)
-    return Resolved(stored.name, text, stored.terms, text)
+    return Resolved(job, text, UNKNOWN if stored is None else stored.terms, text)
+
+
+def _served(runtime: Runtime, tenant: str, job: str) -> Job | None:
+    """A job that a living worker has, as code declares it; None, if that is known to the worker alone, as it may be of
+    one in another language. Raises UnknownJob if no worker has it."""
+    store = runtime.store
+    now = store.clock.now()
+    if not any(job in worker.jobs and worker.is_alive(now) for worker in store.workers.list()):
+        stored = (one.name for one in store.jobs.list(tenant))
+        raise unknown_job(job, {*stored, *(one.name for one in runtime.registry)})
+    code = store.jobs.find(TENANT, job)  # code is for all tenants, and is stored for that of its program
+    return None if code is None or code.is_definition else code
 
 
 def _resolve_definition(runtime: Runtime, job: Job, payload: dict[str, Any]) -> Resolved:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from workbell.errors import InvalidOption
+from workbell.errors import InvalidOption, RunNotFound
 from workbell.model.clock import aware
 from workbell.model.ids import is_id
 from workbell.model.job import name
@@ -13,6 +13,7 @@ from workbell.model.payload_fields import read_fields
 from workbell.model.run import Status
 from workbell.model.run_filter import WORDS, Filter, FilterOptions, WordKind, check_names, names_of
 from workbell.model.run_settings import read_user
+from workbell.runs.lookup import find_run
 from workbell.runs.runtime import Runtime
 from workbell.scheduling.find import find_schedule
 
@@ -28,8 +29,11 @@ def read_filter(runtime: Runtime, given: FilterOptions, before: str | None = Non
         word: READ[WORDS[word].kind](word, value) for word, value in given.items() if value is not None
     }
     if before is not None:
-        _run("before", before)
-    for word in names_of(WordKind.SCHEDULE):  # last: the others need no look into the store
+        before = _run_id(runtime, "before", before)
+    for word in names_of(WordKind.RUN):  # these last: the others need no look into the store
+        if word in words:
+            words[word] = _run_id(runtime, word, words[word])
+    for word in names_of(WordKind.SCHEDULE):
         if word in words and not is_id(words[word]):
             words[word] = find_schedule(runtime.store, runtime.tenant, words[word]).id
     return Filter(runtime.tenant, **words, before=before, limit=limit)
@@ -39,8 +43,8 @@ def _name(word: str, value: Any) -> str:
     return name(word, value, InvalidOption)
 
 
-def _schedule(_word: str, value: Any) -> Any:
-    """Its id, or a name that is yet to be found."""
+def _unresolved(_word: str, value: Any) -> Any:
+    """What is yet to be found in the store: a schedule by its name, a run by the id that it was imported with."""
     return value
 
 
@@ -49,18 +53,21 @@ def _user(_word: str, value: Any) -> Any:
 
 
 def _event(word: str, value: Any) -> str:
-    return _id(word, value, "an event")
-
-
-def _run(word: str, value: Any) -> str:
-    return _id(word, value, "a run")
-
-
-def _id(word: str, value: Any, owner: str) -> str:
     if not is_id(value):
-        raise InvalidOption(f"{word}: {value!r:.60} is no id of {owner}.")
+        raise InvalidOption(f"{word}: {value!r:.60} is no id of an event.")
     found: str = value
     return found
+
+
+def _run_id(runtime: Runtime, word: str, value: Any) -> str:
+    """A UUID as it is: a whole id is a place in the list, also of a run that was removed."""
+    if is_id(value):
+        found: str = value
+        return found
+    try:
+        return find_run(runtime, value).id
+    except RunNotFound:
+        raise InvalidOption(f"{word}: {value!r:.60} is no id of a run.") from None
 
 
 def _yes_no(word: str, value: Any) -> bool:
@@ -84,10 +91,10 @@ def _input(_word: str, value: Any) -> Any:
 READ: dict[WordKind, Callable[[str, Any], Any]] = {
     WordKind.STATUSES: _statuses,
     WordKind.NAME: _name,
-    WordKind.SCHEDULE: _schedule,
+    WordKind.SCHEDULE: _unresolved,
     WordKind.USER: _user,
     WordKind.EVENT: _event,
-    WordKind.RUN: _run,
+    WordKind.RUN: _unresolved,
     WordKind.YES_NO: _yes_no,
     WordKind.TIME: aware,
     WordKind.INPUT: _input,

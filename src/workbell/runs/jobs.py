@@ -1,4 +1,4 @@
-"""The verbs about jobs: put, get, list, recent, enable, disable, delete. Sync, and async with an `a`.
+"""The verbs about jobs: put, update, get, list, recent, enable, disable, delete. Sync, and async with an `a`.
 
 What is put is a definition, which is data: a name, a payload template and options for the code of another job. It is
 checked as a whole before anything is written. Jobs that code declares are shown, and changed where they are declared.
@@ -6,7 +6,7 @@ checked as a whole before anything is written. Jobs that code declares are shown
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Unpack
 
 import msgspec
@@ -23,7 +23,7 @@ from workbell.errors import (
 )
 from workbell.handlers.alert_urls import sealed_url
 from workbell.handlers.job_function import JobFunction
-from workbell.model.alert import URLS
+from workbell.model.alert import URLS, shown_url
 from workbell.model.clock import EPOCH, time_limit
 from workbell.model.ids import new_id
 from workbell.model.job import API_SOURCE, BUILT_IN, QUEUE, Job
@@ -72,7 +72,20 @@ class JobOptions(RunSettings, total=False):
     """Called at every end of a run."""
 
 
+class JobChanges(JobOptions, total=False):
+    """What `update` can change, in the words of `put`. None takes a setting back to its default."""
+
+    handler: str | JobFunction[Any, Any]
+    """The job whose code runs; this cannot be None."""
+    payload: dict[str, Any] | None
+    """The payload template."""
+    enabled: bool | None
+    """Whether it takes runs; None: as it is."""
+
+
 OPTIONS = frozenset({*SETTINGS, *JobOptions.__annotations__})
+WORDS = frozenset({*OPTIONS, *JobChanges.__annotations__})
+OF_ARGUMENTS = frozenset({"handler", "payload", "concurrency_key", "rate_key"})  # that name arguments of the handler
 
 
 class Jobs:
@@ -93,10 +106,12 @@ class Jobs:
     ) -> Job:
         """Make or replace a definition: `bell.jobs.put("email-eu", handler="email", payload={"region": "eu"})`.
 
-        `handler` is the job whose code runs; it may be one that no worker has yet. `payload` is the template that the
-        input of each run is merged onto (RFC 7396). The options are those of `@bell.job`; what is left out is not set,
-        and nothing is taken over from the handler's job. `enabled` stays as it is unless it is given. Put again with
-        the same settings, nothing changes. With `expected`, only if it still has that `version`; 0: if there is none.
+        `handler` is the job whose code runs; it may be one that no worker has yet. A job whose code is in another
+        language is its own handler: `bell.jobs.put("greet", handler="greet")`. `payload` is the template that the
+        input of each run is merged onto (RFC 7396). The options are those of `@bell.job`, and nothing is taken over
+        from the handler's job. Every setting is replaced: one that you leave out is not set any more, but `enabled`
+        stays as it is. `update` changes single settings. Put again with the same settings, nothing changes. With
+        `expected`, only if it still has that `version`; 0: if there is none.
         """
         store = self._runtime.store
         checked_name("job", name)
@@ -114,7 +129,9 @@ class Jobs:
                 version=1 if old is None else old.version,
                 created_at=now if old is None else old.created_at,
                 updated_at=now if old is None else old.updated_at,
-                **self._checked(name, handler, payload, enabled, options, old),
+                **self._checked(
+                    name, JobChanges(handler=handler, payload=payload, enabled=enabled, **options), old, WORDS
+                ),
             )
             if new == old:
                 return old
@@ -123,6 +140,35 @@ class Jobs:
         raise _changed_too_often(name)
 
     aput = in_thread(put)
+
+    def update(self, name: str, *, expected: int | None = None, **changes: Unpack[JobChanges]) -> Job:
+        """Change what is named, and leave the rest: `bell.jobs.update("email-eu", timeout=30, rate=None)`.
+
+        None takes a setting back to its default. A new template, queue or default counts for runs made later; timeout,
+        retries and limits also for those that wait. With `expected`, only if it still has that `version`.
+        """
+        store = self._runtime.store
+        for _ in range(TRIES):
+            old = self.get(name)
+            if not old.is_definition:
+                raise InvalidOption(
+                    f"job {name}: code declares it, so "
+                    + (
+                        f"it is paused instead: bell.pause(job={name!r}) or `workbell jobs pause {name}`."
+                        if changes.keys() == {"enabled"}
+                        else "it is changed there; `put` makes a definition under another name."
+                    )
+                )
+            if expected not in (None, old.version):
+                raise _changed(name)
+            new = msgspec.structs.replace(old, **self._checked(name, _settings_of(old) | changes, old, changes.keys()))
+            if new == old:
+                return old
+            if self._write(msgspec.structs.replace(new, updated_at=store.clock.now()), old.version):
+                return self.get(name)
+        raise _changed_too_often(name)
+
+    aupdate = in_thread(update)
 
     # Read
 
@@ -179,7 +225,7 @@ class Jobs:
 
     def enable(self, name: str, *, expected: int | None = None) -> Job:
         """Let a definition take runs again; those that wait go on."""
-        return self._switch(name, True, expected)
+        return self.update(name, enabled=True, expected=expected)
 
     aenable = in_thread(enable)
 
@@ -188,27 +234,9 @@ class Jobs:
 
         Runs that wait go on waiting, and what is running ends, as with a pause.
         """
-        return self._switch(name, False, expected)
+        return self.update(name, enabled=False, expected=expected)
 
     adisable = in_thread(disable)
-
-    def _switch(self, name: str, enabled: bool, expected: int | None) -> Job:
-        store = self._runtime.store
-        for _ in range(TRIES):
-            old = self.get(name)
-            if not old.is_definition:
-                raise InvalidOption(
-                    f"job {name}: code declares it, so it is paused instead: bell.pause(job={name!r}) or "
-                    f"`workbell jobs pause {name}`."
-                )
-            if expected not in (None, old.version):
-                raise _changed(name)
-            if old.enabled == enabled:
-                return old
-            new = msgspec.structs.replace(old, enabled=enabled, updated_at=store.clock.now())
-            if self._write(new, old.version):
-                return self.get(name)
-        raise _changed_too_often(name)
 
     def delete(self, name: str, *, expected: int | None = None) -> None:
         """Remove a definition; its runs stay, and those that wait go on waiting until it is put again.
@@ -254,7 +282,8 @@ class Jobs:
                 f"job {name}: code declares a job of this name; choose another. If that code is gone for good, delete "
                 f"what is left of it first: `workbell jobs remove {name}`."
             )
-        users = [job.name for job in self._runtime.store.jobs.list(self._runtime.tenant) if job.handler == name]
+        stored = self._runtime.store.jobs.list(self._runtime.tenant)
+        users = [job.name for job in stored if job.handler == name != job.name]
         if users:
             raise JobInUse(
                 f"job {name}: it is the handler of {_listed(users)}, and a handler has code; choose another name."
@@ -266,12 +295,14 @@ class Jobs:
         assert isinstance(handler, str)
         if handler in BUILT_IN:
             raise InvalidOption(f"job {name}: handler: {handler} is a job of Workbell itself; name one of yours.")
-        known = self._stored(handler)
-        if handler == name or (known is not None and known.is_definition):
-            raise InvalidOption(
-                f"job {name}: handler: {handler} is a definition itself; name the job that has the code"
-                + (f", {known.handler}." if known is not None and handler != name else ".")
+        known = None if handler == name else self._stored(handler)
+        if known is not None and known.is_definition:
+            remedy = (
+                "its code is elsewhere, and takes its own runs alone"
+                if known.is_elsewhere
+                else (f"name the job that has the code, {known.handler}")
             )
+            raise InvalidOption(f"job {name}: handler: {handler} is a definition itself; {remedy}.")
         return handler
 
     def _stored(self, handler: str) -> Job | None:
@@ -280,52 +311,47 @@ class Jobs:
         return self._runtime.store.jobs.find(self._runtime.tenant, handler)
 
     def _checked(
-        self,
-        name: str,
-        handler: object,
-        payload: object,
-        enabled: object,
-        options: JobOptions,
-        old: Job | None,
+        self, name: str, settings: Mapping[str, Any], old: Job | None, named: Collection[str]
     ) -> dict[str, Any]:
-        """The fields of a definition, each fit to be stored."""
-        unknown = sorted(set(options) - OPTIONS)
+        """The fields of a definition, each fit to be stored. `named` are the settings that the caller gave.
+
+        The arguments of the handler are asked for where they matter: what it takes may have changed since.
+        """
+        unknown = sorted(settings.keys() - WORDS)
         if unknown:
-            known = [*OPTIONS, "handler", "payload", "enabled"]
-            raise InvalidOption(f"job {name}: there is no option {unknown[0]!r}; {list_options(unknown[0], known)}")
+            raise InvalidOption(f"job {name}: there is no option {unknown[0]!r}; {list_options(unknown[0], WORDS)}")
+        enabled = settings.get("enabled")
         if enabled is not None and not isinstance(enabled, bool):
             raise InvalidOption(f"job {name}: enabled is True or False, not {enabled!r:.40}.")
-        code = self._handler(name, handler)
+        code = self._handler(name, settings.get("handler"))
         function = self._runtime.registry.find(code)
         stored = self._stored(code)
-        arguments = None if function is None else function.signature.arguments
+        arguments = None if function is None or OF_ARGUMENTS.isdisjoint(named) else function.signature.arguments
         try:
-            limits = Limits(
-                options.get("concurrency"), options.get("concurrency_key"), options.get("rate"), options.get("rate_key")
-            ).checked(arguments)
-            defaults = read_defaults({word: options.get(word) for word in SETTINGS})
+            limits = Limits(*(settings.get(word) for word in Limits._fields)).checked(arguments)
+            defaults = read_defaults({word: settings.get(word) for word in SETTINGS})
             check_tag(defaults, NO_DEFAULTS)
-            retry = options.get("retry")
-            timeout = options.get("timeout")
+            retry = settings.get("retry")
+            timeout = settings.get("timeout")
             fields: dict[str, Any] = {
                 "retry": None if retry is None else read_retry(retry),
                 "timeout": None if timeout is None else time_limit("timeout", timeout),
-                **self._urls(options, old),
+                **self._urls(settings, old),
             }
         except (InvalidOption, EndpointRefused) as error:
             raise type(error)(f"job {name}: {error}") from None
         return fields | {
             "handler": code,
-            "queue": checked_name(f"job {name}: queue", options.get("queue") or QUEUE, InvalidOption),
-            "description": _description(name, options.get("description") or ""),
-            "payload_template": _template(name, payload, arguments),
+            "queue": checked_name(f"job {name}: queue", settings.get("queue") or QUEUE, InvalidOption),
+            "description": _description(name, settings.get("description") or ""),
+            "payload_template": _template(name, settings.get("payload"), arguments),
             "enabled": (True if old is None else old.enabled) if enabled is None else enabled,
             "processor": bool(function.processor if function is not None else stored is not None and stored.processor),
             "options": msgspec.structs.replace(defaults, priority=defaults.priority or None),  # 0 is not stored
             **limits._asdict(),
         }
 
-    def _urls(self, options: JobOptions, old: Job | None) -> dict[str, str | None]:
+    def _urls(self, options: Mapping[str, Any], old: Job | None) -> dict[str, str | None]:
         resources = self._runtime.registry.resources
         sealer = Sealer.from_setting(resources.secret_key)
         return {
@@ -366,6 +392,14 @@ def _declared_here(job: Job, stored: Job | None) -> Job:
     if stored is None:
         return msgspec.structs.replace(job, id="", created_at=EPOCH, updated_at=EPOCH)
     return msgspec.structs.replace(job, id=stored.id, created_at=stored.created_at, updated_at=stored.updated_at)
+
+
+def _settings_of(job: Job) -> dict[str, Any]:
+    """The settings of a definition in the words of `put`; its URLs as they are shown, by which they stay."""
+    found = {word: getattr(job.options, word) for word in SETTINGS}
+    found |= {word: getattr(job, word) for word in WORDS - found.keys()}
+    found |= {word: shown_url(found[word]) for word in URLS}
+    return found | {"payload": None if job.payload_template is None else job.payload}
 
 
 def _template(name: str, payload: object, arguments: Sequence[str] | None) -> str | None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from workbell.errors import RunNotFound
 from workbell.model.capability import capability, unserved
-from workbell.model.ids import is_id
+from workbell.model.ids import id_of, is_id
 from workbell.model.job import BUILT_IN, DELIVERY, Job
 from workbell.model.limit import Limit, Use, limit_of_tenant, limits_on
+from workbell.model.rewind import executed_before
 from workbell.model.run import Run, Status
+from workbell.model.worker import Worker
 from workbell.runs.runtime import Runtime
 from workbell.runs.why import explain
 from workbell.stores.port import Store
@@ -23,19 +26,34 @@ NOWHERE = (
 
 
 def find_run(runtime: Runtime, run_id: str) -> Run:
-    """A run of the tenant by its id."""
-    run = runtime.store.runs.find([run_id]).get(run_id) if is_id(run_id) else None
+    """A run of the tenant by its id, or by the one that it was imported with."""
+    own = id_of(run_id)
+    run = runtime.store.runs.find([own]).get(own)
     if run is None or run.tenant != runtime.tenant:
         raise RunNotFound(f"There is no run {run_id!r} of tenant {runtime.tenant}; it may have been removed.")
     return run
 
 
-def why_waiting(runtime: Runtime, run: Run) -> str:
-    """Why a run is not running (or how it ended), in a sentence or two."""
+class Why(NamedTuple):
+    """Why a run is not running (or how it ended), in a sentence or two; and the workers that the sentence may name."""
+
+    text: str
+    workers: Sequence[str]
+
+
+def why_waiting(runtime: Runtime, run: Run) -> Why:
+    """Why a run is where it is, and what the store forgot in a rewind."""
+    rewinds = runtime.store.rewinds.of_run(run.id)
+    text, workers = _where_it_stands(runtime, run)
+    text = f"{text} {executed_before(rewinds)}".rstrip()
+    return Why(text, [*filter(None, [run.worker]), *workers, *(rewind.worker for rewind in rewinds)])
+
+
+def _where_it_stands(runtime: Runtime, run: Run) -> Why:
     store = runtime.store
     now = store.clock.now()
     if run.status is not Status.QUEUED:
-        return explain(run, now)
+        return Why(explain(run, now), ())
     known = runtime.registry.find(run.job)
     stored = None if known is not None else store.jobs.find(run.tenant, run.job)
     definition = stored if stored is not None and stored.is_definition else None
@@ -45,8 +63,8 @@ def why_waiting(runtime: Runtime, run: Run) -> str:
     if definition is not None and (listed is not None or not definition.enabled):
         missing = unserved(listed or (), run.queue, run.job, now, definition)
     elif listed is not None and known is None and stored is None and run.job not in BUILT_IN:
-        missing = None if any(run.job in worker.jobs for worker in listed) else NOWHERE.format(job=run.job)
-    return explain(
+        missing = _undeclared(run, [worker for worker in listed if worker.is_alive(now)])
+    text = explain(
         run,
         now,
         ahead=store.reports.ahead_of(run),
@@ -61,6 +79,15 @@ def why_waiting(runtime: Runtime, run: Run) -> str:
         brake=_brake(store, run),
         handler=code,
     )
+    return Why(text, [worker.id for worker in listed or ()])
+
+
+def _undeclared(run: Run, alive: Sequence[Worker]) -> str | None:
+    """A sentence about a job that is not in the store. Without any worker that is no wonder, and not the first thing
+    to say: a worker declares its jobs when it starts."""
+    if not alive or any(run.job in worker.jobs for worker in alive):
+        return None
+    return NOWHERE.format(job=run.job)
 
 
 def _brake(store: Store, run: Run) -> str | None:

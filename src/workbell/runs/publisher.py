@@ -59,7 +59,14 @@ class RunPublisher:
         self.tallies = tallies or Tallies(store)
         self._sinks: Sequence[Sink] = (self.tallies, *sinks)
         self._hint = hint
+        self.handed_out: Callable[[Sequence[Run]], None] = lambda _runs: None  # told of what agents got
         self._lost: set[str] = set()  # workers whose loss the listeners here know of, with the runs they held
+
+    def add_sink(self, sink: Sink) -> None:
+        self._sinks = (*self._sinks, sink)
+
+    def remove_sink(self, sink: Sink) -> None:
+        self._sinks = tuple(one for one in self._sinks if one is not sink)
 
     def poll(self) -> None:
         """Read which events have subscribers now."""

@@ -86,7 +86,7 @@ def _scale(load: LaneLoad, now: datetime) -> QueueScale:
 
 def _state(name: str, lanes: Sequence[Counts], pauses: Sequence[Pause], now: datetime) -> QueueState:
     whole = next((pause.since for pause in pauses if pause.job is None), None)
-    since = min((counts.due_since for counts in lanes if counts.due_since is not None), default=now)
+    since = min((one.due_since for one in lanes if one.due_since is not None and not one.paused), default=now)
     return QueueState(
         name=name,
         scheduled=sum(counts.scheduled for counts in lanes),

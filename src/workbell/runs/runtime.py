@@ -14,6 +14,7 @@ import logging
 from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from workbell.errors import InvalidOption
@@ -63,6 +64,14 @@ class Hooks:
         return self.describe(run)
 
 
+@dataclass(slots=True)
+class _StoreInUse:
+    """The store of a Workbell. All its tenants share one of these, so another store is another one for all."""
+
+    store: Store
+    checked: bool = False
+
+
 class Runtime:
     """The store, the jobs, the tenant, and what this process shares between the verbs of all tenants."""
 
@@ -96,18 +105,27 @@ class Runtime:
         )
         self.publisher = RunPublisher(lambda: self.store, events, sinks=[self.waiter], hint=self.wake)
         self.booking = Booking(lambda: self.store, self.publisher, keep)
+        self._in_use = _StoreInUse(store)
+        self._owns_threads = True
         self.use_store(store)
 
+    def _put_store(self, store: Store) -> None:
+        self._in_use.store = store
+
+    # The store of all tenants. Read several times for each run, so without a call of a Python function.
+    store: Store = property(attrgetter("_in_use.store"), _put_store)  # type: ignore[assignment]
+
     def use_store(self, store: Store) -> None:
-        """Read and write this store from now on."""
+        """Read and write this store from now on, for all tenants."""
         self.store = store
         store.publisher = self.booking
-        self._checked_store = False
+        self._in_use.checked = False
 
     def for_tenant(self, tenant: str) -> Runtime:
-        """The same for another tenant; all but the name is shared."""
+        """The same for another tenant; all but the name is shared, and the threads end with this one."""
         other = copy.copy(self)
         other.tenant = _checked(tenant)
+        other._owns_threads = False
         return other
 
     @property
@@ -132,9 +150,9 @@ class Runtime:
 
     async def ready(self) -> None:
         """Check the store, and make its tables, on a thread: the first time, that would block the event loop."""
-        if not self._checked_store:
+        if not self._in_use.checked:
             await self.hop(self.store.check)
-            self._checked_store = True
+            self._in_use.checked = True
 
     async def hop(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a call on a thread. It is shielded: a cancelled caller does not tear a write in half."""
@@ -153,9 +171,10 @@ class Runtime:
         return True
 
     def close(self) -> None:
-        """End the threads; the store stays open."""
-        self.waiter.close()
-        self.threads.shut_down()
+        """End the threads; the store stays open. A tenant leaves them to the Workbell that it came from."""
+        if self._owns_threads:
+            self.waiter.close()
+            self.threads.shut_down()
 
 
 class HasRuntime(Protocol):

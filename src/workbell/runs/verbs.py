@@ -24,6 +24,7 @@ from workbell.model.run_filter import FilterOptions, WordKind, names_of
 from workbell.model.run_page import Counted, RunPage
 from workbell.model.state import CANCELED
 from workbell.model.tally_chart import LONGEST_CHART, TallyChart
+from workbell.process.event_loop import warn_of_blocking
 from workbell.runs import control
 from workbell.runs.enqueuing import Enqueuing
 from workbell.runs.filters import read_filter
@@ -136,7 +137,7 @@ class Runs:
     def attempts(self, run_id: str) -> list[Attempt]:
         """Every attempt of a run, oldest first: who worked on it, and how it ended."""
         run = self.get(run_id)
-        earlier = self._runtime.store.runs.attempts(run_id)
+        earlier = self._runtime.store.runs.attempts(run.id)
         last = last_attempt(run)
         return [*earlier, last] if last is not None else earlier
 
@@ -153,12 +154,14 @@ class Runs:
 
     def why(self, run_id: str) -> str:
         """Why a run is not running (or how it ended), in a sentence or two."""
-        return why_waiting(self._runtime, self.get(run_id))
+        return why_waiting(self._runtime, self.get(run_id)).text
 
     awhy = in_thread(why)
 
     def cancel(self, run_id: str, reason: str = CANCELED) -> Run:
-        """End a run: at once if it has not started, else its handler is asked to stop."""
+        """Cancel a run. If no worker has claimed it, it ends at once: the answer has the status `canceled`, and its
+        handler is not called any more. Otherwise its worker is asked to stop it: the answer has `cancel_requested`, and
+        its handler may have begun, or begin before the worker is told, usually within 0.1 s."""
         return control.cancel(self._runtime, run_id, reason)
 
     acancel = in_thread(cancel)
@@ -179,18 +182,19 @@ class Runs:
 
     def wait(self, run_id: str, timeout: float | timedelta | None = None) -> Run:
         """Wait until a run has ended, and return it; raises WaitTimeout when the time is over first."""
-        self.get(run_id)
-        return self._runtime.waiter.wait(run_id, timeout)
+        warn_of_blocking("bell.wait", "`await bell.await_(…)`")
+        return self._runtime.waiter.wait(self.get(run_id).id, timeout)
 
     async def await_(self, run_id: str, timeout: float | timedelta | None = None) -> Run:
         """`wait` for async code; any number of waits share one thread."""
-        await self.aget(run_id)
-        return await self._runtime.waiter.await_(run_id, timeout)
+        run = await self.aget(run_id)
+        return await self._runtime.waiter.await_(run.id, timeout)
 
     def watch(self, run_id: str, *, pace: float = PACE) -> Iterator[Run]:
         """A run as it is now, and again whenever it has changed, until it has ended; read every `pace` seconds."""
         if not pace > 0:
             raise InvalidOption(f"pace: {pace} is not more than 0.")
+        warn_of_blocking("bell.watch", "`await bell.aget(…)` again and again, or a thread")
         last: Run | None = None
         for run in polled(self.get, run_id, pace):
             now = msgspec.structs.replace(run, lease_until=None)  # renewed again and again, and no news

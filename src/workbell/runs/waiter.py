@@ -1,4 +1,8 @@
-"""Waiting for runs to end: any number of waits share one thread that asks the store for all of them at once."""
+"""Waiting for runs to end: any number of waits share one thread that asks the store for them.
+
+A run that ends in this process is read at once, by itself. Runs may also end in other processes, so all are read again
+from time to time: often at first and then less so, each at its own pace, and together with others that are due soon.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +20,21 @@ from workbell.process.fork_safety import remake_after_fork
 from workbell.stores.port import Store
 from workbell.stores.publisher import Pair
 
-FASTEST, SLOWEST = 0.01, 0.5
+FASTEST, SLOWEST = 0.01, 0.5  # seconds between two reads of a run
+EARLY = 0.5  # of its pause: a run is read so much too early if others are due, so that waits share their reads
+
+
+class _Wait:
+    """Waits for one run."""
+
+    def __init__(self) -> None:
+        self.futures: list[Future[Run]] = []
+        self.pause = FASTEST
+        self.due = 0.0  # on the monotonic clock; 0: now
 
 
 class Waiter:
-    """Asks often at first and then less so; `moved` makes it ask at once."""
+    """Reads runs that are waited for; `moved` tells it which have ended here."""
 
     def __init__(self, which: Callable[[], Store]) -> None:
         """`which` is called each time: a test may have given its owner another store."""
@@ -32,8 +46,7 @@ class Waiter:
     def make_process_state(self) -> None:
         self._guard = threading.Lock()  # entered itself: an interrupt within `with condition:` would leave it locked
         self._changed = threading.Condition(self._guard)
-        self._waiting: dict[str, list[Future[Run]]] = {}
-        self._nudged = False
+        self._waiting: dict[str, _Wait] = {}
         self._thread: threading.Thread | None = None
 
     def wait(self, run_id: str, timeout: float | timedelta | None) -> Run:
@@ -64,46 +77,65 @@ class Waiter:
         with self._guard:
             if self._closed:
                 raise WorkbellError("This Workbell is closed.")
-            self._waiting.setdefault(run_id, []).append(future)
+            wait = self._waiting.setdefault(run_id, _Wait())
+            wait.futures.append(future)
+            wait.pause, wait.due = FASTEST, 0.0
             if self._thread is None:
                 thread = threading.Thread(target=self._run, name="workbell-wait", daemon=True)
                 thread.start()
                 self._thread = thread  # last: an interrupt before it must not leave one that was never started
-            self._nudged = True
             self._changed.notify()
         return future
 
     def _forget(self, run_id: str, future: Future[Run]) -> None:
         with self._guard:
-            waiting = self._waiting.get(run_id, [])
-            if future in waiting:
-                waiting.remove(future)
-            if not waiting:
-                self._waiting.pop(run_id, None)
+            wait = self._waiting.get(run_id)
+            if wait is not None and future in wait.futures:
+                wait.futures.remove(future)
+                if not wait.futures:
+                    del self._waiting[run_id]
 
-    def moved(self, _pairs: Sequence[Pair]) -> None:
-        """Runs have moved: see which waits are over."""
+    def moved(self, pairs: Sequence[Pair]) -> None:
+        """Runs have moved: read those that have ended and are waited for.
+
+        They are read, as a transition does not know all of a run: its progress is written beside it.
+        """
         with self._guard:
-            if self._waiting:
-                self._nudged = True
+            if not self._waiting:
+                return
+            ended = [wait for run, change in pairs if change.status.final and (wait := self._waiting.get(run.id))]
+            for wait in ended:
+                wait.due = 0.0
+            if ended:
                 self._changed.notify()
 
     def _run(self) -> None:
-        pause = FASTEST
         while True:
             with self._guard:
-                while not self._waiting and not self._closed:
-                    self._changed.wait()
+                while not self._closed and (left := self._seconds_left()) != 0:
+                    self._changed.wait(left)
                 if self._closed:
                     return
-                pause = FASTEST if self._nudged else min(pause * 1.5, SLOWEST)
-                self._nudged = False
-                ids = list(self._waiting)
+                ids = self._take_due()
             self._ask(ids)
-            with self._guard:
-                end = time.monotonic() + pause
-                while not self._nudged and not self._closed and (left := end - time.monotonic()) > 0:
-                    self._changed.wait(left)
+
+    def _seconds_left(self) -> float | None:
+        """Until a run is to be read; None: nobody waits."""
+        if not self._waiting:
+            return None
+        return max(min(wait.due for wait in self._waiting.values()) - time.monotonic(), 0.0)
+
+    def _take_due(self) -> list[str]:
+        """The runs to be read now. Their next time is set before they are read: one may end meanwhile."""
+        now = time.monotonic()
+        ids = [run_id for run_id, wait in self._waiting.items() if wait.due <= now]
+        if all(self._waiting[run_id].due for run_id in ids):  # else, in a busy process, all would be read all the time
+            ids = [run_id for run_id, wait in self._waiting.items() if wait.due - now <= wait.pause * EARLY]
+        for run_id in ids:
+            wait = self._waiting[run_id]
+            wait.due = now + wait.pause
+            wait.pause = min(wait.pause * 1.5, SLOWEST)
+        return ids
 
     def _ask(self, ids: list[str]) -> None:
         try:
@@ -120,7 +152,7 @@ class Waiter:
 
     def _settle(self, ids: list[str], answer: dict[str, Run] | Exception) -> None:
         with self._guard:
-            ended = [(run_id, self._waiting.pop(run_id, [])) for run_id in ids]
+            ended = [(run_id, wait.futures) for run_id in ids if (wait := self._waiting.pop(run_id, None))]
         for run_id, futures in ended:
             for future in futures:
                 if future.set_running_or_notify_cancel():

@@ -8,8 +8,11 @@ from datetime import datetime, timedelta
 from workbell.model.agent import Agent, out_of_reach
 from workbell.model.capability import Capability, shortfall
 from workbell.model.limit import ALL_JOBS, Limit, Use
+from workbell.model.outcome import OutsideWindow
 from workbell.model.pause import Pause
 from workbell.model.run import Run, Status
+from workbell.model.state import OUTSIDE_WINDOW
+from workbell.scheduling.rule import judge_start, window_of
 
 
 def explain(
@@ -60,12 +63,30 @@ def _scheduled(run: Run, now: datetime) -> str:
     left = run.scheduled_for - now
     if left <= timedelta(0):
         return f"It was due {_span(-left)} ago and waits for a dispatcher: is any worker or scheduler running?"
-    again = ""
-    if run.failures:
+    again, at = "", f"{run.scheduled_for:%Y-%m-%d %H:%M:%S} UTC"
+    window = window_of(run)
+    is_put_off = window is not None and run.reason == OUTSIDE_WINDOW
+    if run.error is not None:
         again = f" Attempt {run.attempt} failed: {_first_line(run.error)}"
-    elif run.reason:
+    elif run.reason and not is_put_off:
         again = f" Its handler asked for later: {run.reason}."
-    return f"It is due in {_span(left)}, at {run.scheduled_for:%Y-%m-%d %H:%M:%S} UTC.{again}"
+    if window is None:
+        return f"It is due in {_span(left)}, at {at}.{again}"
+    hours = f"{window.start}–{window.end}, {window.timezone}"
+    if is_put_off:
+        return f"It was put off to the window's opening at {at}, in {_span(left)} ({hours}).{again}"
+    return f"It is due in {_span(left)}, at {at}.{_closed(run, hours)}{again}"
+
+
+def _closed(run: Run, hours: str) -> str:
+    """What will happen to a run that is due while its window is closed."""
+    judged = judge_start(run, run.scheduled_for)
+    if not isinstance(judged, OutsideWindow):
+        return ""
+    what = "end"
+    if judged.opening is not None:
+        what = f"be put off to the window's opening at {judged.opening:%Y-%m-%d %H:%M:%S} UTC"
+    return f" That is outside the window ({hours}): it will {what}."
 
 
 def _stopped(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from workbell.errors import WorkerNotFound
+from workbell.errors import InvalidOption, WorkerNotFound
+from workbell.model.ids import is_id
+from workbell.model.rewind import Rewind
 from workbell.model.run import Run, Status
 from workbell.model.worker import SeenWorker, Worker
 from workbell.runs.runtime import Runtime, in_thread
 from workbell.stores.port import Filter
 
+MOST_REWINDS = 1000  # records in one page
 MOST_RUNNING = 10_000  # runs of the tenant that are listed with their workers
 
 
@@ -54,6 +57,19 @@ class Workers:
         return self._changed(worker_id, self._runtime.store.workers.resume(worker_id))
 
     aresume = in_thread(resume)
+
+    def rewinds(self, *, before: str | None = None, limit: int = 100) -> list[Rewind]:
+        """Runs of this tenant about which a worker knew more than the store that went back, newest first.
+
+        A store goes back when an older backup is restored, or a failover loses commits. The records stay for 30 days.
+        """
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_REWINDS:
+            raise InvalidOption(f"limit: {limit!r} is not from 1 to {MOST_REWINDS:,}.")
+        if before is not None and not is_id(before):
+            raise InvalidOption(f"before: {before!r} is not the id of a record.")
+        return self._runtime.store.rewinds.list(self._runtime.tenant, before=before, limit=limit)
+
+    arewinds = in_thread(rewinds)
 
     def _check_alive(self, worker_id: str) -> None:
         known = self._runtime.store.workers.find(worker_id)

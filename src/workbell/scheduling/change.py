@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, assert_never, cast
+from typing import Any, cast
 
 import msgspec
 
 from workbell.errors import InvalidOption
 from workbell.model.schedule import Schedule, ScheduleKind
 from workbell.scheduling.declare import ScheduleSettings
-from workbell.timing import Interval, Once
+from workbell.timing import Interval, options_of
 
 WHEN = ("cron", "every", "at")
 
@@ -27,20 +27,7 @@ def _settings_of(schedule: Schedule, *, when: bool) -> dict[str, Any]:
     """With its URLs as they are stored."""
     said = msgspec.structs.asdict(schedule.options)
     said |= {"timezone": schedule.timezone, "payload": schedule.payload, "enabled": schedule.enabled}
-    return said | (_when(schedule) if when else {})
-
-
-def _when(schedule: Schedule) -> dict[str, Any]:
-    match schedule.kind:
-        case ScheduleKind.CRON:
-            return {"cron": schedule.expression}
-        case ScheduleKind.ONCE:
-            return {"at": Once.parse(schedule.expression).at}
-        case ScheduleKind.INTERVAL:
-            found = Interval.parse(schedule.expression)
-            return {"every": found.every, "anchor": found.anchor}
-        case other:
-            assert_never(other)
+    return said | (options_of(schedule.kind.value, schedule.expression) if when else {})
 
 
 def check_changeable(schedule: Schedule) -> None:

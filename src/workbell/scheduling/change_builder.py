@@ -48,8 +48,10 @@ class Decision:
 
     def make(self, tick: datetime, at: datetime) -> Run:
         """A run that is due at a time because of a tick."""
-        spread = self.schedule.options.jitter
+        spread, window = self.schedule.options.jitter, self.rule.window
         due = at + jitter(self.schedule.id, tick, spread) if spread else at
+        if window is not None and not window.contains(due):
+            due = at  # rather together than too late
         request = self.make_run(self.schedule, due, self.now)
         self.runs.append(request)
         self.standing = request.run.id

@@ -11,17 +11,8 @@ from typing import Any, assert_never
 
 import msgspec
 
-from workbell.model.run import NewRun
-from workbell.model.schedule import (
-    CatchUp,
-    FireStatus,
-    Outside,
-    Overlap,
-    Schedule,
-    ScheduleChange,
-    Tick,
-    TickOutcome,
-)
+from workbell.model.run import NewRun, Outside
+from workbell.model.schedule import CatchUp, FireStatus, Overlap, Schedule, ScheduleChange, Tick, TickOutcome
 from workbell.scheduling.change_builder import Decision, MakeRun
 from workbell.scheduling.rule import ScheduleRule
 
@@ -31,23 +22,25 @@ HELD_TICK_CHECK = timedelta(seconds=1)  # how often to check whether the held ti
 replace = msgspec.structs.replace
 
 
-def decide(schedule: Schedule, rule: ScheduleRule, now: datetime, *, busy: bool, make_run: MakeRun) -> ScheduleChange:
-    """The one change that follows from a check of a schedule."""
+def decide(
+    schedule: Schedule, rule: ScheduleRule, now: datetime, *, blocker: str | None, make_run: MakeRun
+) -> ScheduleChange:
+    """The one change that follows from a check of a schedule. `blocker` is a run that is in the way of its ticks."""
     work = Decision(schedule, rule, now, make_run)
-    overlap, was_busy = schedule.options.overlap, busy
-    if work.held is not None and not busy:
-        busy = _let_go(work, work.held)
+    overlap, was_busy = schedule.options.overlap, blocker is not None
+    if work.held is not None and blocker is None:
+        blocker = _let_go(work, work.held)
     since = schedule.last_scheduled_at or schedule.created_at
     upcoming = rule.timing.next(since)
     if upcoming is not None and upcoming <= now:
         tick, upcoming = upcoming, rule.next_wanted(upcoming)
         if rule.window is None and (upcoming is None or upcoming > now) and not _is_missed(work, tick):
-            _fire(work, tick, busy)  # one tick, on time: by far the most frequent case
+            _fire(work, tick, blocker)  # one tick, on time: by far the most frequent case
             since = tick
         else:
             latest = rule.timing.latest(now)
             assert latest is not None  # there is at least this tick
-            _account(work, since, latest, busy)
+            _account(work, since, latest, blocker)
             since, upcoming = latest, rule.next_wanted(latest)
     elif rule.window is not None:
         upcoming = rule.next_wanted(since)
@@ -68,7 +61,7 @@ def decide(schedule: Schedule, rule: ScheduleRule, now: datetime, *, busy: bool,
         deferred_until=work.deferred_until,
         last_run_at=now if fired else schedule.last_run_at,
         last_run_id=work.standing,
-        last_fire_status=_status(fired) if touched else schedule.last_fire_status,
+        last_fire_status=_status(work) if touched else schedule.last_fire_status,
         last_fire_at=now if touched else schedule.last_fire_at,
         last_error=None,
         run_count=schedule.run_count + len(work.runs),
@@ -83,22 +76,25 @@ def decide(schedule: Schedule, rule: ScheduleRule, now: datetime, *, busy: bool,
     )
 
 
-def _let_go(work: Decision, tick: datetime) -> bool:
-    """The held tick's turn has come; whether it makes a run, which must not start while the window is closed."""
+def _let_go(work: Decision, tick: datetime) -> str | None:
+    """The held tick's turn has come: the run that it makes, if any, which must not start while the window is closed."""
     work.held, at = None, tick
     reason = "waited until the run before it had ended"
     window = work.rule.window
     if window is not None and not window.contains(work.now):
         if work.rule.outside is Outside.SKIP:
             work.note(tick, TickOutcome.SKIPPED, f"{reason}; by then it was outside the window")
-            return False
+            return None
         at = work.deferred_until = window.next_start(work.now)
-    work.note(tick, TickOutcome.DEFERRED, reason, work.make(tick, at).id)
-    return True
+    run = work.make(tick, at)
+    work.note(tick, TickOutcome.DEFERRED, reason, run.id)
+    return run.id
 
 
-def _status(fired: bool) -> FireStatus:
-    return FireStatus.FIRED if fired else FireStatus.SKIPPED
+def _status(work: Decision) -> FireStatus:
+    if work.deferred_until is not None and work.deferred_until > work.now:
+        return FireStatus.DEFERRED
+    return FireStatus.FIRED if work.runs else FireStatus.SKIPPED
 
 
 def _next_run_at(work: Decision, upcoming: datetime | None) -> datetime | None:
@@ -107,7 +103,7 @@ def _next_run_at(work: Decision, upcoming: datetime | None) -> datetime | None:
     return None if upcoming is None else work.rule.run_at(upcoming)
 
 
-def _account(work: Decision, since: datetime, latest: datetime, busy: bool) -> None:
+def _account(work: Decision, since: datetime, latest: datetime, blocker: str | None) -> None:
     """A fate for every tick after `since` up to the latest one."""
     since = _pass_over_outside(work, since, latest)
     first = work.rule.timing.next(since)
@@ -116,7 +112,7 @@ def _account(work: Decision, since: datetime, latest: datetime, busy: bool) -> N
     chosen = _choose(work, since, first, latest)
     before = (len(work.runs), work.held)
     for tick in chosen:
-        _fire(work, tick, busy)
+        _fire(work, tick, blocker)
     policy = work.schedule.options.catch_up
     if policy is CatchUp.LATEST or (policy is CatchUp.ALL and _replaces(work)):
         if (len(work.runs), work.held) != before:
@@ -199,7 +195,7 @@ def _note_missed(
     work.span(first, last, work.rule.timing.count(since, last), outcome, reason, run)
 
 
-def _fire(work: Decision, tick: datetime, busy: bool) -> None:
+def _fire(work: Decision, tick: datetime, blocker: str | None) -> None:
     """One tick: its run now or when the window opens, or the reason why there is none."""
     window = work.rule.window
     start = tick if work.now - tick <= LATE else work.now
@@ -215,9 +211,9 @@ def _fire(work: Decision, tick: datetime, busy: bool) -> None:
             )
             return
     overlap = work.schedule.options.overlap
-    if busy and overlap is Overlap.SKIP:
-        work.note(tick, TickOutcome.SKIPPED, _still_live(work))
-    elif overlap is Overlap.QUEUE_ONE and (busy or work.runs):
+    if blocker is not None and overlap is Overlap.SKIP:
+        work.note(tick, TickOutcome.SKIPPED, f"the run before it ({blocker}) has not ended")
+    elif overlap is Overlap.QUEUE_ONE and (blocker is not None or work.runs):
         if work.held is None:
             work.held = tick  # in the ledger when it goes
         else:
@@ -241,8 +237,17 @@ def _is_outside(work: Decision, tick: datetime, start: datetime) -> bool:
     return not window.contains(start) or (made_up and not window.contains(tick))
 
 
-def _still_live(work: Decision) -> str:
-    return f"the run before it ({work.schedule.last_run_id or 'of an earlier tick'}) has not ended"
+def stretch_outside(schedule: Schedule, rule: ScheduleRule, now: datetime) -> Tick | None:
+    """The ticks outside the window that have passed since the last decision, as the row that the next one writes.
+
+    No scheduler wakes for them, so that the ledger gets their row when the window opens.
+    """
+    latest = rule.timing.latest(now) if schedule.active and rule.window is not None else None
+    if latest is None:
+        return None
+    work = Decision(schedule, rule, now, _no_run)
+    _pass_over_outside(work, schedule.last_scheduled_at or schedule.created_at, latest)
+    return work.ticks[0] if work.ticks else None
 
 
 def account_for_pending(schedule: Schedule, rule: ScheduleRule, now: datetime, reason: str) -> tuple[Tick, ...]:
@@ -271,7 +276,7 @@ def skip_pending(schedule: Schedule, rule: ScheduleRule, now: datetime, reason: 
         last_scheduled_at=since,
         held_tick=None,
         deferred_until=None,
-        last_fire_status=_status(False) if ticks else schedule.last_fire_status,
+        last_fire_status=FireStatus.SKIPPED if ticks else schedule.last_fire_status,
         last_fire_at=now if ticks else schedule.last_fire_at,
         last_error=None,
     )

@@ -13,9 +13,10 @@ from workbell.model.ids import new_id
 from workbell.model.job import name as check_name
 from workbell.model.payload import clean_text
 from workbell.model.retry import Retry
+from workbell.model.run import Outside
 from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
 from workbell.model.run_settings import RunSettings, check_tag, read_settings
-from workbell.model.schedule import CatchUp, Outside, Overlap, Schedule, ScheduleKind, ScheduleOptions
+from workbell.model.schedule import CatchUp, Overlap, Schedule, ScheduleKind, ScheduleOptions
 from workbell.model.suggestions import list_options
 from workbell.scheduling.rule import ScheduleRule, read_rule, rule_of
 from workbell.timing import Interval, Once
@@ -43,7 +44,7 @@ class TickSettings(TypedDict, total=False):
     window: tuple[str, str]
     """Times of day between which runs may start: `("02:00", "06:00")`, also across midnight."""
     outside: str
-    """A tick outside the window: `defer` it to the opening (the default), or `skip` it."""
+    """A tick, or a start of its run, outside the window: `defer` it to the opening (the default), or `skip` it."""
     overlap: str
     """A tick while an earlier run lives: `skip` (the default), `queue_one`, `allow`, `cancel_previous`."""
     catch_up: str
@@ -117,7 +118,6 @@ def declare(
     `of_job` is what the job says about its runs.
     """
     settings = ScheduleSettings(**given)
-    check_words(name, settings)
     what = f"schedule {check_name('schedule', name)}"
     try:
         kind, expression = _timing(settings, now, old)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbell.errors import ScheduleNotFound
-from workbell.model.ids import is_id
+from workbell.model.ids import id_of
 from workbell.model.schedule import Schedule
 from workbell.stores.port import Store
 
@@ -13,10 +13,10 @@ PAGE = 1000
 
 
 def find_schedule(store: Store, tenant: str, name: str) -> Schedule:
-    """A schedule by its name, or by its id, which is what its runs know of it."""
+    """A schedule by its name, or by its id, which is what its runs know of it, or the id that it was imported with."""
     found = schedules_named(store, tenant, [name]).get(name)
-    if found is None and is_id(name):
-        known = store.schedules.get(name)
+    if found is None:
+        known = store.schedules.get(id_of(name))
         found = known if known is not None and known.tenant == tenant else None
     if found is None:
         raise ScheduleNotFound(f"There is no schedule {name!r}; bell.schedules.list() shows those there are.")

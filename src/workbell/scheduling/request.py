@@ -9,21 +9,27 @@ from workbell.model.job import UNKNOWN, RunTerms
 from workbell.model.limit import key_of
 from workbell.model.merge_patch import merge_input
 from workbell.model.request import EnqueueOptions, made_by_rule, options_of
-from workbell.model.run import Lane, NewRun
+from workbell.model.run import Lane, NewRun, RunWindow
 from workbell.model.run_defaults import RUN_WORDS, Maker, layered
 from workbell.model.schedule import Schedule
 
 
 def request_for(schedule: Schedule, due: datetime, now: datetime, maker: Maker, terms: RunTerms = UNKNOWN) -> NewRun:
     """A run of a schedule's job, stamped with the schedule and the time it was due. `terms` are the job's."""
-    options = schedule.options
+    options, window = schedule.options, schedule.options.window
     said = layered(options, terms.defaults)
     text = merge_input(schedule.job, terms.template, options.payload)
     key = key_of(terms.limits, text) if terms.limits.key is not None else None
     return made_by_rule(
         Lane(schedule.tenant, said.queue or terms.queue, schedule.job, said.target, key),
         said,
-        options_of(said, maker, alerts=options.alert_url is not None, pings=options.ping_url is not None),
+        options_of(
+            said,
+            maker,
+            alerts=options.alert_url is not None,
+            pings=options.ping_url is not None,
+            window=None if window is None else RunWindow(*window, schedule.timezone, options.outside),
+        ),
         due=due,
         now=now,
         maker=maker,

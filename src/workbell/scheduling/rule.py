@@ -1,17 +1,25 @@
-"""A schedule's rule, read from its text: its ticks, and the window that they may run in."""
+"""A schedule's rule, read from its text: its ticks, and the window that they may run in. And: may a run start now?"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import islice, takewhile
 from typing import NamedTuple
 
-from workbell.errors import JobsError
-from workbell.model.schedule import Outside, Schedule
+import msgspec
+
+from workbell.errors import JobsError, UnreadableRow
+from workbell.model.outcome import OutsideWindow, Raised
+from workbell.model.run import Outside, Run, RunWindow, options_failure
+from workbell.model.schedule import Schedule
+from workbell.model.unreadable import about
 from workbell.timing import Timing, Window, find_next_inside, read_timing
+
+# Clocks of two processes may differ: a run that the one has queued at the very opening is not early for the other.
+SKEW = timedelta(seconds=1)
 
 
 class ScheduleRule(NamedTuple):
@@ -54,7 +62,7 @@ def rule_of(schedule: Schedule) -> ScheduleRule:
     """The rule of a schedule; raises JobsError if its text cannot be read."""
     options = schedule.options
     if schedule.unreadable is not None:
-        raise JobsError("its stored settings cannot be read; put the schedule again.")
+        raise JobsError(schedule.unreadable.sentence)
     return read_rule(schedule.kind.value, schedule.expression, schedule.timezone, options.window, options.outside)
 
 
@@ -64,4 +72,39 @@ def read_rule(
 ) -> ScheduleRule:
     """The rule of a schedule's parts, as they are stored."""
     timing = read_timing(kind, expression, timezone)
-    return ScheduleRule(timing, None if window is None else Window.parse(*window, timezone), outside)
+    return ScheduleRule(timing, None if window is None else read_window(*window, timezone), outside)
+
+
+def window_of(run: Run) -> RunWindow | None:
+    """The window that a run must start in. Only ticks give one; to read the options of other runs would cost time."""
+    return None if run.schedule is None or run.options_text is None else run.options.window
+
+
+def judge_start(run: Run, now: datetime) -> OutsideWindow | Raised | None:
+    """The outcome of a run that must not start now: its window is closed, or its options cannot be read. None if it
+    may start. Pure.
+
+    Asked when a run was claimed, and again right before its handler is called: runs wait in a worker, too.
+    """
+    failure = options_failure(run.options_text)
+    if failure is not None:  # it would be started without its own timeout, retries and window
+        text = f"run {run.id}: {about({'options': failure}, 'enqueue it again.')}"
+        return Raised(UnreadableRow(text), "unreadable", final=True)
+    try:
+        window = window_of(run)
+        if window is None:
+            return None
+        early = run.scheduled_for - now
+        moment = run.scheduled_for if timedelta(0) < early <= SKEW else now
+        opening = read_window(window.start, window.end, window.timezone).next_start(moment)
+    except (JobsError, msgspec.MsgspecError) as error:  # such as a zone that is not known on this machine
+        return Raised(error, "window")
+    if opening == moment:
+        return None
+    return OutsideWindow(None if window.outside is Outside.SKIP else opening)
+
+
+@lru_cache(maxsize=8192)
+def read_window(start: str, end: str, timezone: str) -> Window:
+    """The window of stored texts."""
+    return Window.parse(start, end, timezone)

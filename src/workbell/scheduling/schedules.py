@@ -11,20 +11,21 @@ from datetime import UTC, datetime, timedelta
 from math import inf
 from typing import Any, NamedTuple, Unpack, cast
 
-from workbell.errors import EndpointRefused, InvalidOption, JobsError, ScheduleNotFound, StoreError
+from workbell.errors import EndpointRefused, InvalidOption, InvalidPayload, JobsError, ScheduleNotFound, StoreError
 from workbell.handlers.alert_urls import sealed_url
 from workbell.handlers.job_function import JobFunction
 from workbell.model.alert import URLS
 from workbell.model.clock import aware
 from workbell.model.run import Run
 from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
-from workbell.model.schedule import Schedule, ScheduleChange, Tick
+from workbell.model.schedule import Schedule, ScheduleChange, ScheduleKind, Tick
 from workbell.model.upcoming_ticks import TriedTiming, UpcomingTick, UpcomingTicks
 from workbell.process.identity import timezone_name
 from workbell.runs.enqueuing import Enqueuing, resolve
 from workbell.runs.runtime import Runtime, in_thread
 from workbell.scheduling import control as steer
 from workbell.scheduling.change import changed, check_changeable
+from workbell.scheduling.decide import stretch_outside
 from workbell.scheduling.declare import ScheduleChanges, ScheduleSettings, TickSettings, check_words, declare
 from workbell.scheduling.find import find_schedule, schedules_named
 from workbell.scheduling.preview import tried_timing, upcoming_ticks
@@ -32,6 +33,8 @@ from workbell.scheduling.request import enqueue_options
 from workbell.scheduling.rule import first_runs, rule_of
 from workbell.scheduling.words import in_words
 from workbell.stores.measuring import measure_old_time
+from workbell.timing import Once
+from workbell.timing.zones import resolve_timezone
 from workbell.trust.sealing import Sealer
 
 PAGE = 1000
@@ -112,7 +115,7 @@ class Schedules:
         given = self._with_urls(old.name, changes, old)
         if "timezone" in given:
             given["timezone"] = self._zone(old.name, given["timezone"], None)
-        if "at" in given:
+        if "at" in given and not (old.kind is ScheduleKind.ONCE and given["at"] == Once.parse(old.expression).at):
             _check_at(old.name, given["at"], now)
         with _naming(old.name):
             settings = changed(old, given)
@@ -191,6 +194,7 @@ class Schedules:
     def _declare(
         self, declaration: Declaration, source: str, now: datetime, old: Schedule | None, created_by: str = ""
     ) -> Schedule:
+        check_words(declaration.name, declaration.settings)  # first: without it, the job's arguments may be missing
         settings = cast(ScheduleSettings, self._with_urls(declaration.name, declaration.settings, old))
         if settings.get("created_by") is None:  # the creator stays, also if another user changes it
             settings["created_by"] = created_by if old is None else old.options.created_by
@@ -213,12 +217,17 @@ class Schedules:
 
     def _meant(self, job: str | JobFunction[Any, Any], settings: ScheduleSettings) -> Meant:
         """The job that is named, with the arguments of its runs, checked."""
-        found = resolve(self._runtime, job, settings.get("payload"), settings.get("target"))
+        try:
+            found = resolve(self._runtime, job, settings.get("payload"), settings.get("target"))
+        except InvalidPayload as error:
+            if settings.get("payload") is not None:
+                raise
+            raise InvalidPayload(f"{error} A tick brings no arguments; payload={{…}} of the schedule does.") from None
         return Meant(found.job, found.given_text, found.terms.defaults)
 
     def _zone(self, name: str, given: object, old: Schedule | None) -> str:
         """Resolved once, and cached."""
-        zone = given or self._runtime.timezone or (old.timezone if old else None) or timezone_name()
+        zone = given or self._runtime.timezone or _kept_zone(old) or timezone_name()
         if not isinstance(zone, str):
             raise JobsError(f"schedule {name}: timezone: expected a name such as 'Europe/Paris'.")
         return zone
@@ -352,9 +361,20 @@ class Schedules:
         """Outcomes of a schedule's ticks, newest first: fired, skipped (why), coalesced or deferred."""
         _check_range("limit", limit, PAGE)
         upto = LAST if before is None else aware("before", before)
-        return self._runtime.store.schedules.ticks(self.get(name).id, before=upto, limit=limit)
+        schedule = self.get(name)
+        stretch = self._stretch_outside(schedule)
+        found = self._runtime.store.schedules.ticks(schedule.id, before=upto, limit=limit)
+        if stretch is None or stretch.due >= upto or (found and found[0].due >= stretch.due):  # or written meanwhile
+            return found
+        return [stretch, *found][:limit]
 
     aticks = in_thread(ticks)
+
+    def _stretch_outside(self, schedule: Schedule) -> Tick | None:
+        try:
+            return stretch_outside(schedule, rule_of(schedule), self._runtime.store.clock.now())
+        except JobsError:  # it cannot be read
+            return None
 
     # Steer
 
@@ -426,3 +446,11 @@ def _naming(name: str) -> Iterator[None]:
         yield
     except JobsError as error:
         raise JobsError(f"schedule {name}: {error}") from error
+
+
+def _kept_zone(old: Schedule | None) -> str | None:
+    """The zone of a schedule that is put again; one that is broken in storage is mended by that."""
+    try:
+        return None if old is None else resolve_timezone(old.timezone).key
+    except JobsError:
+        return None

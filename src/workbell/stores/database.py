@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.model.clock import Clock
 from workbell.model.payload_fields import FieldFilter
+from workbell.model.rewind import StorePosition
 from workbell.model.run import Lane, Run
 from workbell.model.state import Transition
 
@@ -136,6 +137,10 @@ class Database(Protocol):
 
     async def aborrow(self, connection: Any) -> AsyncCaller: ...
 
+    @property
+    def hints(self) -> bool:
+        """Whether a watch is told that another process wrote; else whoever waits finds it at the next poll."""
+
     def watch(self) -> StoreWatch: ...
 
     def wake(self) -> None:
@@ -153,6 +158,9 @@ class Database(Protocol):
     def tidy(self) -> None: ...
 
     def measure_time(self) -> None: ...
+
+    def position(self) -> StorePosition | None:
+        """Where the store is, to notice a rewind; none where the engine does not tell."""
 
     def describe(self) -> list[tuple[str, str, str]]: ...
 

@@ -7,11 +7,12 @@ by statement on a caller's own connection, awaited or not (see callers.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import NamedTuple, TypeVar
 
 from workbell.stores.database import Batch, Conflict, Database, Row
 from workbell.stores.pending_entry import write_action
+from workbell.stores.publisher import Pair
 
 T = TypeVar("T")
 
@@ -26,18 +27,31 @@ class Do(NamedTuple):
     """Statements that are written whole or not at all."""
 
     batch: Batch
+    ended: Sequence[Pair] = ()  # runs that end ahead of the action itself: published at once, without an audit entry
 
 
 Answers = list[list[Row]]
 Flow = Generator[Ask | Do, Answers, T]
 
 
-def run(database: Database, flow: Flow[T], *, makes: str = "", lock: float | None = None) -> T:
-    """Run a flow on our own database; `makes` as in `write_action`, `lock` as in `Database.write`."""
+def run(
+    database: Database,
+    flow: Flow[T],
+    *,
+    makes: str = "",
+    lock: float | None = None,
+    written: Callable[[Sequence[Pair]], None] = lambda _: None,
+) -> T:
+    """Run a flow on our own database; `makes` as in `write_action`, `lock` as in `Database.write`. `written` gets the
+    runs that ended ahead of the action."""
 
     def execute(step: Ask | Do) -> Answers:
         if isinstance(step, Ask):
             return database.read(step.batch)
+        if step.ended:
+            answers = database.write(step.batch, lock=lock)
+            written(step.ended)
+            return answers
         return write_action(database, step.batch, makes=makes, lock=lock)
 
     return drive(flow, execute)

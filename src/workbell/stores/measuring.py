@@ -8,6 +8,7 @@ from __future__ import annotations
 from workbell.model.clock import SystemClock
 from workbell.stores.port import CoreStore
 
+MOST_UNMEASURED = 30.0  # seconds: so long a step of the store's clock may go unseen by engines with a long poll
 STRAGGLERS = 30.0  # seconds after a step back in which a write may still carry a time of the clock before
 
 

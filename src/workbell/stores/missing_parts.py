@@ -42,6 +42,7 @@ FEATURES: Mapping[str, str] = {
     "notifications": "notifications",
     "pauses": "pauses",
     "reports": "reports of runs and schedules",
+    "rewinds": "records of rewinds",
     "services": "the list of HTTP services",
     "subscribers": "triggers and webhooks",
     "tallies": "figures over time",
@@ -57,7 +58,8 @@ ANSWERS: Mapping[str, Mapping[str, Answer]] = {
     "logs": {"add": len},
     "notifications": {"new": _none},
     "pauses": {"list": _none},
-    "reports": {"broken": _none, "counts": _none, "waiting_targets": set},
+    "reports": {"broken": _none, "unreadable_runs": _none, "counts": _none, "waiting_targets": set},
+    "rewinds": {"list": _none, "of_run": _none},
     "services": {"list": dict, "put": _nothing, "remove": _nothing},
     "subscribers": {
         "declare_triggers": _nothing,
@@ -109,6 +111,8 @@ class Lacking:
 
 def complete(store: CoreStore, url: str) -> Store:
     """A store that has all parts: its own, and for each that it lacks one that says so. `url` is how users name it."""
+    if not hasattr(store, "position"):
+        setattr(store, "position", _nothing)  # noqa: B010
     for part in FEATURES:
         if not hasattr(store, part):
             kind = Refusal if callable(getattr(Store, part)) else Lacking

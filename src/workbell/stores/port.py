@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import builtins
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from workbell.model.clock import Clock
 from workbell.model.ended_run import EndedRun
 from workbell.model.event import EmitKey, Event, FannedOut, Match, Rematch
+from workbell.model.ids import new_lease_token
 from workbell.model.job import Job
 from workbell.model.limit import Limit, Use
 from workbell.model.retry_run import RetryRun
+from workbell.model.rewind import StorePosition
 from workbell.model.run import Added, Attempt, Lane, NewRun, Run
 from workbell.model.run_filter import Filter as Filter
 from workbell.model.run_page import Counted
@@ -37,6 +39,7 @@ from workbell.stores.publisher import Publisher
 from workbell.stores.store_page import StorePage
 from workbell.stores.subscribers.subscribers import Subscribers
 from workbell.stores.tallies.tallies import StoredTallies
+from workbell.stores.workers.rewinds import StoredRewinds
 from workbell.stores.workers.services import Services
 from workbell.stores.workers.workers import StoredWorkers
 
@@ -63,11 +66,21 @@ class Pick(NamedTuple):
 
 
 class LeaseTerms(NamedTuple):
-    """Terms of the leases of one claim: the worker, the time of the claim, and the end of the leases."""
+    """Terms of the leases of one claim: the worker, the time of the claim, the end of the leases, and their token.
+
+    The runs of one claim share the token: a guard names the run too. Every claim has terms of its own, so that a run
+    that is claimed, handed back and claimed again gets another token.
+    """
 
     worker: str
     now: datetime
     lease_until: datetime
+    token: int
+
+    @classmethod
+    def drawn(cls, worker: str, now: datetime, lease_until: datetime) -> LeaseTerms:
+        """Terms with a new token."""
+        return cls(worker, now, lease_until, new_lease_token())
 
 
 LimitsOfLanes = Mapping[int, Sequence[Limit]]  # by the ids of lanes
@@ -204,7 +217,10 @@ class RunsPort(Protocol):
     def set_progress(self, held: Held, progress: str) -> bool: ...
 
     def request_cancel(self, run_id: str, reason: str) -> bool:
-        """Request a cancel of a running run; its worker learns of it at the next renewal."""
+        """Request a cancel of a running run; its worker learns of it at the next renewal, or by `asked_to_end`."""
+
+    def asked_to_end(self, ids: Collection[str]) -> set[str]:
+        """Those of these runs for which a cancel was requested."""
 
     def find(self, ids: Iterable[str]) -> dict[str, Run]: ...
 
@@ -217,21 +233,25 @@ class RunsPort(Protocol):
     def pending(
         self,
         *,
-        tenant: str | None = None,
-        tag: str | None = None,
-        accepted: bool = False,
+        limit: int,
+        accepted_by: str | None = None,
         queued_before: datetime | None = None,
-        limit: int | None = None,
     ) -> builtins.list[Run]:
-        """Runs not started yet: of a tag, or all that belong to a server process (`accepted_by`); or with a time,
-        those queued since before it, for workers (no target), in lanes that are not paused.
+        """Up to `limit` runs not started yet: those that live only as long as a process (their input may be missing),
+        or those queued since before a time, for workers (no target), in lanes that are not paused.
 
-        Of the latter there are up to `limit`, without those of disabled definitions. Of more it is any: the same ones
-        must not be in the way of the others each time.
+        The latter are without those of disabled definitions. Of more it is any: the same ones must not be in the way of
+        the others each time.
         """
+
+    def accepting(self) -> builtins.list[str]:
+        """Processes that have accepted runs which live only as long as they do."""
 
     def held_by(self, worker: str) -> builtins.list[Run]:
         """Running runs that this worker holds according to the store."""
+
+    def leases_of(self, workers: Collection[str]) -> builtins.list[Lease]:
+        """Their leases alone: payloads may be large."""
 
     def leases(self, before: datetime, beyond: datetime | None = None) -> builtins.list[Lease]:
         """Leases that end until `before`, and those that end later than `beyond`."""
@@ -364,7 +384,10 @@ class ReportsPort(Protocol):
         """Those that are neither switched off nor paused, by when their next run is due."""
 
     def broken(self, limit: int) -> builtins.list[Schedule]:
-        """Schedules of all tenants that the scheduler failed with at its last check."""
+        """Schedules of all tenants that cannot be read, or that the scheduler failed with at its last check."""
+
+    def unreadable_runs(self) -> builtins.list[Run]:
+        """Live runs of all tenants that cannot be read as they are stored, among the first 10,000 by age."""
 
     def waiting_targets(self) -> set[tuple[str, str]]:
         """Tenants and targets with queued runs: one read serves all agents that wait."""
@@ -402,6 +425,10 @@ class CoreStore(Protocol):
         A run that still holds a key stays until the key expires, and counts once when it is postponed.
         """
 
+    @property
+    def hints(self) -> bool:
+        """Whether a watch is told that another process wrote; else whoever waits finds it at the next poll."""
+
     def watch(self) -> StoreWatch: ...
 
     def wake(self) -> None:
@@ -430,6 +457,9 @@ class CoreStore(Protocol):
 
     def measure_time(self) -> None:
         """Set the clock to the store's time."""
+
+    def position(self) -> StorePosition | None:
+        """Where the store is, to notice that it went back; none where it cannot tell."""
 
     def close(self) -> None: ...
 
@@ -462,6 +492,9 @@ class Store(CoreStore, Protocol):
 
     @property
     def services(self) -> Services: ...
+
+    @property
+    def rewinds(self) -> StoredRewinds: ...
 
     @property
     def tokens(self) -> StoredTokens: ...

@@ -7,6 +7,8 @@ that would differ only in how a batch comes in, or in that rows are locked where
     {among ids uuid}                     the condition that a column is one of a list
     {rows new: id uuid, at timestamptz}  rows of a parameter `Rows`, as a table `new` with these columns
     {lock_free}                          locks the rows that are read, without those that others have locked
+    {overlaps}                           the condition that a live run `r` is in the way of its schedule's next tick
+    {tag_lanes}                          lanes `own` of a tenant, all that have live runs of a tag among them
 
 `{new_runs}` is that for the columns of a new run. A time in an answer is recognised by the name of its column.
 """
@@ -27,6 +29,17 @@ NEW_RUN = (
     "updated_at timestamptz, input text, options text, tag text, key text, user_id bigint, schedule uuid, event uuid, "
     "retry_of uuid, rescheduled_from uuid, accepted_by text, expires_at timestamptz"
 )
+# `is_overlap` of model/schedule.py: a follow-up that has not started is not in the way.
+OVERLAPS = "(r.rescheduled_from IS NULL OR r.attempt > 0)"
+# From a lane that has runs of the tag to the tenant's next lane, and on from there. So it takes as many steps as the
+# tenant has lanes, or the tag, whichever are fewer: a tenant may have very many lanes, and a tag very many tenants.
+TAG_LANES = """RECURSIVE own(lane) AS (
+    SELECT CAST(-1 AS bigint)
+    UNION ALL
+    SELECT (SELECT min(l.id) FROM workbell_lanes l WHERE l.tenant = :tenant
+        AND l.id >= (SELECT min(r.lane) FROM workbell_runs r WHERE r.tag = :tag AND r.lane > own.lane))
+    FROM own WHERE own.lane IS NOT NULL
+)"""
 _START = re.compile(r"^-- (\w+): .+$", re.MULTILINE)
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 _AMONG = re.compile(r"\{among (\w+) (\w+)\}")
@@ -62,7 +75,8 @@ def queries(engine: str) -> dict[str, str]:
 
 def expand(text: str, engine: str) -> str:
     """Write out the macros the way of an engine."""
-    text = text.replace("{new_runs}", f"{{rows new: {NEW_RUN}}}")
+    text = text.replace("{new_runs}", f"{{rows new: {NEW_RUN}}}").replace("{overlaps}", OVERLAPS)
+    text = text.replace("{tag_lanes}", TAG_LANES)
     if engine == "postgres":
         text = text.replace("{lock_free}", "FOR UPDATE SKIP LOCKED")
         # As a subquery, whose length the planner does not know: for 400 ids and 20,000 rows it scanned the table.

@@ -13,6 +13,7 @@ from workbell.model.clock import EPOCH
 from workbell.model.run import Attempt, AttemptStatus, Lane, NewRun, Run, Status
 from workbell.model.schedule import FireStatus, Schedule, ScheduleKind, ScheduleOptions, Tick, TickOutcome
 from workbell.model.state import MOVES, Move, Transition
+from workbell.model.unreadable import FAILURES, UnreadableColumns, about
 from workbell.stores.access.answers import ANSWER
 from workbell.stores.access.audit import AUDIT
 from workbell.stores.access.tenants import TENANT
@@ -22,10 +23,14 @@ from workbell.stores.event_rows import EVENT_TIMES, fill_event_columns
 from workbell.stores.jobs.jobs import JOB
 from workbell.stores.notifications.notifications import NOTIFICATION, ReadMark
 from workbell.stores.queries import NEW_RUN
+from workbell.stores.reading import object_text, written_back
 from workbell.stores.subscribers.rows import ENDPOINT, HEALTH, TRIGGER
 from workbell.stores.tallies.tallies import TALLY
 from workbell.stores.times import to_utc
+from workbell.stores.workers.rewinds import REWIND
 from workbell.stores.workers.workers import WORKER
+from workbell.timing import Window, read_timing
+from workbell.timing.zones import resolve_timezone
 
 if TYPE_CHECKING:
     from workbell.stores.port import LeaseTerms
@@ -38,7 +43,7 @@ _COLUMN = {field: column for column, field in FIELDS.items()}
 FINISHED = [_COLUMN.get(field, field) for field in Run.__struct_fields__]
 LIVE = FINISHED[: FINISHED.index("finished_at")]
 # The columns of a run that its start does not set: the answer of a claim has no others.
-SET_BY_START = ("status", "updated_at", "lease_until", "worker", "started_at")
+SET_BY_START = ("status", "updated_at", "token", "lease_until", "worker", "started_at")
 STARTED = [name for name in LIVE if name not in SET_BY_START]
 NOT_IN_HISTORY = {"alone": "false", "lease_until": "NULL", "cancel_requested": "false", "suspect": "false"}
 HISTORY = [name for name in FINISHED if name not in NOT_IN_HISTORY]
@@ -61,6 +66,7 @@ PARTS: dict[str, Sequence[str]] = {
     "agent": AGENT,
     "tally": TALLY,
     "worker": WORKER,
+    "rewind": REWIND,
     "job": JOB,
     "trigger": TRIGGER,
     "endpoint": ENDPOINT,
@@ -80,7 +86,8 @@ TIMES = EVENT_TIMES | {
     or name in ("at", "due", "until", "held_tick", "minute", "failing_since")
 }
 
-RUN_COLUMNS = ("{live}", "{returning}", "{started}", "{finished}", "{canceled}")  # in a query: its answer is runs
+# In a query: its answer is runs.
+RUN_COLUMNS = ("{live}", "{returning}", "{started}", "{finished}", "{canceled}", "{waiting}")
 
 NEW = [column.split()[0] for column in NEW_RUN.split(", ")]  # columns of a new run
 # Columns that the end of a run sets; the other columns of history are copied.
@@ -95,8 +102,32 @@ _STARTED = [f"{column} AS {name}" if column != name else name for column, name i
 
 _MICROSECOND = timedelta(microseconds=1)
 _STATUS = {status.value: status for status in Status}
-_names = msgspec.json.Decoder(tuple[str, ...])
-_schedule_options = lru_cache(4096)(msgspec.json.Decoder(ScheduleOptions).decode)
+_TRIED = {status.value: status for status in AttemptStatus}
+_FIRED = {status.value: status for status in FireStatus}
+_schedule_options = msgspec.json.Decoder(ScheduleOptions)
+
+
+@lru_cache(8192)  # it is read at every tick
+def _settings(kind: str, expression: str, timezone: str, stored: str) -> tuple[ScheduleOptions, Mapping[str, str]]:
+    """The settings of a schedule, and the columns that cannot be read, each with the reason."""
+    for column, read in (
+        ("options", lambda: _checked_options(stored)),
+        ("timezone", lambda: resolve_timezone(timezone)),
+        ("expression", lambda: read_timing(kind, expression, timezone)),
+    ):
+        try:
+            read()
+        except FAILURES as error:
+            options = ScheduleOptions() if column == "options" else _schedule_options.decode(stored)
+            return options, {column: str(error)}
+    return _schedule_options.decode(stored), {}
+
+
+def _checked_options(stored: str) -> None:
+    options = _schedule_options.decode(stored)
+    object_text(options.payload)
+    if options.window is not None:
+        Window.parse(*options.window, "UTC")
 
 
 def to_micros(time: datetime | None) -> int | None:
@@ -115,10 +146,9 @@ def fill_columns(query: str, *, alias: str = "r.") -> str:
         _fill_parts(fill_event_columns(query))
         .replace("{live}", ", ".join(alias + name for name in LIVE))
         .replace("{returning}", ", ".join(LIVE))
+        .replace("{waiting}", ", ".join("NULL AS input" if name == "input" else alias + name for name in LIVE))
         .replace("{started}", ", ".join(_STARTED))
-        .replace(
-            "{claimable}", ", ".join(f"{name} + 1" if name in ("attempt", "token") else name for name in _CLAIMABLE)
-        )
+        .replace("{claimable}", ", ".join("attempt + 1" if name == "attempt" else name for name in _CLAIMABLE))
         .replace("{finished}", ", ".join(finished))
         .replace("{new_columns}", ", ".join(NEW))
         .replace("{new_values}", ", ".join(":" + name for name in NEW))
@@ -191,13 +221,13 @@ def started_with_times(row: Sequence[Any], lanes: Mapping[int, Lane], terms: Lea
     """A run that was started on these terms, by a row with the columns STARTED, whose times are datetimes."""
     if row[3].tzinfo is not UTC:
         row = [to_utc(value) if isinstance(value, datetime) else value for value in row]
-    return _started(row, lanes[row[1]], terms, row[3], row[4] or row[3], row[22])
+    return _started(row, lanes[row[1]], terms, row[3], row[4] or row[3], row[21])
 
 
 def started_with_micros(row: Sequence[Any], lanes: Mapping[int, Lane], terms: LeaseTerms) -> Run:
     """The same by a row whose times are numbers, and whose booleans are 0 and 1."""
     scheduled_for = EPOCH + timedelta(microseconds=row[3])
-    created, expires = row[4], row[22]
+    created, expires = row[4], row[21]
     created_at = scheduled_for if created is None else EPOCH + timedelta(microseconds=created)
     expires_at = None if expires is None else EPOCH + timedelta(microseconds=expires)
     return _started(row, lanes[row[1]], terms, scheduled_for, created_at, expires_at)
@@ -211,7 +241,7 @@ def _started(
     created_at: datetime,
     expires_at: datetime | None,
 ) -> Run:
-    worker, now, lease_until = terms
+    worker, now, lease_until, token = terms
     return Run(
         row[0],
         lane,
@@ -225,11 +255,12 @@ def _started(
         row[7],
         row[8],
         bool(row[9]),
-        row[10],
+        token,
         lease_until,
         worker,
-        bool(row[11]),
+        bool(row[10]),
         now,
+        row[11],
         row[12],
         row[13],
         row[14],
@@ -239,12 +270,11 @@ def _started(
         row[18],
         row[19],
         row[20],
-        row[21],
         expires_at,
+        row[22],
         row[23],
         row[24],
-        row[25],
-        bool(row[26]),
+        bool(row[25]),
     )
 
 
@@ -311,17 +341,23 @@ def attempt_values(attempt: Attempt) -> dict[str, Any]:
 
 
 def attempt_from(row: Sequence[Any]) -> Attempt:
-    return Attempt(row[0], row[1], AttemptStatus(row[2]), *row[3:])
+    status = _TRIED.get(row[2])
+    found = Attempt(row[0], row[1], status or AttemptStatus.LOST, *row[3:])
+    if status is not None:
+        return found
+    error = f"its stored status {row[2]!r:.60} cannot be read. {found.error or ''}".rstrip()
+    return msgspec.structs.replace(found, error=error)
 
 
 def schedule_values(schedule: Schedule) -> dict[str, Any]:
     values = {name: getattr(schedule, name) for name in (*SCHEDULE, *REPORT)}
     fired = schedule.last_fire_status
-    return values | {
+    values |= {
         "kind": schedule.kind.value,
-        "options": schedule.unreadable or msgspec.json.encode(schedule.options).decode(),
+        "options": msgspec.json.encode(schedule.options).decode(),
         "last_fire_status": None if fired is None else fired.value,
     }
+    return written_back(values, schedule.unreadable)
 
 
 def schedule_from(row: Sequence[Any]) -> Schedule:
@@ -329,14 +365,14 @@ def schedule_from(row: Sequence[Any]) -> Schedule:
     values = dict(zip((*SCHEDULE, *REPORT), row, strict=False))
     fired = values["last_fire_status"]
     values["kind"] = ScheduleKind(values["kind"])
-    try:
-        values["options"] = _schedule_options(values["options"])
-    except msgspec.DecodeError as error:  # shown as broken: the others must go on
-        values |= {"options": ScheduleOptions(), "unreadable": values["options"]}
-        values["last_error"] = f"its stored settings cannot be read: {error}"
-    values["enabled"] = bool(values["enabled"])
-    values["paused"] = bool(values["paused"])
-    values["last_fire_status"] = None if fired is None else FireStatus(fired)
+    options, failed = _settings(values["kind"].value, values["expression"], values["timezone"], values["options"])
+    stored = {"options": values["options"]} if "options" in failed else {}
+    # Garbage here harms nothing: it tells of the last tick, and the next one overwrites it.
+    values["last_fire_status"] = _FIRED.get(fired)
+    if failed:  # shown as broken from now on, and not only when it is due; the others go on
+        unreadable = UnreadableColumns(about(failed, "put the schedule again."), stored)
+        values |= {"unreadable": unreadable, "last_error": unreadable.sentence}
+    values |= {"options": options, "enabled": bool(values["enabled"]), "paused": bool(values["paused"])}
     if values["created_at"].tzinfo is not UTC:
         values |= {name: to_utc(value) for name, value in values.items() if name in TIMES}
     return Schedule(**values)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 
+from workbell.model.rewind import StorePosition
 from workbell.model.state import Retention
 from workbell.stores import sql_copy
 from workbell.stores.access.answers import Answers
@@ -33,6 +34,7 @@ from workbell.stores.schedules.schedules import StoredSchedules
 from workbell.stores.store_page import StorePage
 from workbell.stores.subscribers.subscribers import Subscribers
 from workbell.stores.tallies.tallies import StoredTallies
+from workbell.stores.workers.rewinds import StoredRewinds
 from workbell.stores.workers.services import Services
 from workbell.stores.workers.workers import StoredWorkers
 
@@ -59,6 +61,7 @@ class SqlStore:
         self.logs = Logs(database)
         self.workers = StoredWorkers(database)
         self.services = Services(database)
+        self.rewinds = StoredRewinds(database)
         self.tokens = StoredTokens(database)
         self.tenants = StoredTenants(database)
         self.audit = AuditLog(database, keep)
@@ -87,10 +90,15 @@ class SqlStore:
         gone["access"] = sum(part.prune(now, limit) for part in (self.tokens, self.audit, self.answers))
         gone["notifications"] = self.notifications.prune(now, limit)
         gone["tallies"] = self.tallies.prune(now, limit)
+        gone["rewinds"] = self.rewinds.prune(now, limit)
         self.limits.prune(now)
         if kinds is not None:
             kinds.update(gone)
         return gone.total()
+
+    @property
+    def hints(self) -> bool:
+        return self.database.hints
 
     def watch(self) -> StoreWatch:
         return self.database.watch()
@@ -107,6 +115,9 @@ class SqlStore:
 
     def measure_time(self) -> None:
         self.database.measure_time()
+
+    def position(self) -> StorePosition | None:
+        return self.database.position()
 
     def check(self, *, joining: bool = False) -> None:
         self.database.ready(joining=joining)

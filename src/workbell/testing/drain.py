@@ -33,6 +33,7 @@ from workbell.model.run import Run
 from workbell.model.state import Transition
 from workbell.process.event_loop import is_in_a_loop
 from workbell.runs.job_services import RuntimeServices
+from workbell.scheduling.rule import judge_start
 from workbell.settings import Settings
 
 BATCH = 500
@@ -133,14 +134,7 @@ class _Drainer:
         if job is None:
             raise UnknownJob(f"There is no job {run.job!r} here; declare it with @bell.job.")
         work = Work(run, job)
-        work.begin(self._store.clock)
-        self._bell.runtime.publisher.started([run])
-        context = self._context(work)
-        if job.is_async:
-            outcome = self._runner.run(call_async(work, context), context=contextvars.Context())
-        else:
-            outcome = contextvars.Context().run(call_plain, work, context)
-        self._reports.flush()
+        outcome = judge_start(run, self._store.clock.now()) or self._call(work)
         try:
             change = self._decide(work, outcome)
         except Exception as error:  # noqa: BLE001  as in a worker, the run fails with it
@@ -149,6 +143,17 @@ class _Drainer:
         if isinstance(outcome, Raised) and (self._raise_errors or isinstance(outcome.error, KeyboardInterrupt)):
             raise outcome.error.error if isinstance(outcome.error, RetryAfter) else outcome.error
         return self._store.runs.find([run.id]).get(run.id, change.after(run))
+
+    def _call(self, work: Work) -> Outcome:
+        work.begin(self._store.clock)
+        self._bell.runtime.publisher.started([work.run])
+        context = self._context(work)
+        if work.job.is_async:
+            outcome = self._runner.run(call_async(work, context), context=contextvars.Context())
+        else:
+            outcome = contextvars.Context().run(call_plain, work, context)
+        self._reports.flush()
+        return outcome
 
     def _decide(self, work: Work, outcome: Outcome) -> Transition:
         return decide(

@@ -16,8 +16,8 @@ C = TypeVar("C", bound=LocalClient)
 def retarget(bell: C, to: LocalClient) -> Iterator[C]:
     """Let `bell` read and write the store of `to` inside the block; afterwards it has its own again.
 
-    Jobs, hooks and settings stay those of `bell`. If `to` is inline, so is `bell`. A client that `bell.for_tenant` gave
-    before the block stays on the store that it had.
+    Jobs, hooks and settings stay those of `bell`. If `to` is inline, so is `bell`. Clients that `bell.for_tenant` gave
+    before the block follow.
     """
     runtime, hooks, store = bell.runtime, bell.runtime.hooks, to.store
     before, announce, publisher = runtime.store, hooks.announce, store.publisher

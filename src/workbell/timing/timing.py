@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from workbell.errors import JobsError
 from workbell.timing.cron import Cron
@@ -42,4 +42,20 @@ def read_timing(kind: str, expression: str, timezone: str) -> Timing:
         return Interval.parse(expression)
     if kind == "once":
         return Once.parse(expression)
-    raise JobsError(f"schedule kind {shorten(kind)} is unknown; choose once, interval or cron.")
+    raise _unknown(kind)
+
+
+def options_of(kind: str, expression: str) -> dict[str, Any]:
+    """A stored timing in the words in which one is given: `cron`, or `every` and `anchor`, or `at`."""
+    if kind == "cron":
+        return {"cron": expression}
+    if kind == "interval":
+        found = Interval.parse(expression)
+        return {"every": found.every, "anchor": found.anchor}
+    if kind == "once":
+        return {"at": Once.parse(expression).at}
+    raise _unknown(kind)
+
+
+def _unknown(kind: str) -> JobsError:
+    return JobsError(f"schedule kind {shorten(kind)} is unknown; choose once, interval or cron.")

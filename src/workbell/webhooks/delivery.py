@@ -16,10 +16,9 @@ from workbell.events.fan_out import DELIVERY_QUEUE
 from workbell.handlers.context import Context
 from workbell.handlers.job_function import JobFunction
 from workbell.model.cancel_snooze import Cancel, TryAgain
-from workbell.model.endpoint import Endpoint
+from workbell.model.endpoint import DELIVERY_RETRY, Endpoint
 from workbell.model.event import Event
 from workbell.model.job import DELIVERY
-from workbell.model.retry import Retry
 from workbell.model.run import Run
 from workbell.model.system_events import WEBHOOK_PING
 from workbell.outgoing.allow import AllowList
@@ -37,8 +36,6 @@ from workbell.webhooks.verdict import DeliveryVerdict, summary_of, verdict
 if TYPE_CHECKING:
     from workbell.outgoing.send import Sender
 
-# 5 s, 30 s, 3 min, 18 min, 1.8 h, 10.8 h, then a day each: ten attempts over three and a half days.
-RETRY = Retry(attempts=10, delay=5, factor=6, cap=86400, jitter=0.1)
 NOTED_EVERY = 60.0  # seconds: a success is noted no more often, so that a healthy endpoint costs no writes
 
 MakeSender = Callable[[AllowList, float], "Sender"]
@@ -67,7 +64,7 @@ def delivery_job(runtime: Runtime, senders: MakeSender = make_sender) -> JobFunc
         queue=DELIVERY_QUEUE,
         handler=f"workbell:{DELIVERY}",
         description="Sends an event to a webhook endpoint; started by a trigger, to all.",
-        retry=RETRY,
+        retry=DELIVERY_RETRY,
         limits=STANDARD,
     )
     job.limits_of = limits
@@ -102,6 +99,8 @@ class Deliverer:
             return Cancel(f"its endpoint is disabled: {endpoint.reason}")
         if event is None:
             return Cancel("its event was removed")
+        if endpoint.unreadable is not None:  # it may be mended: nothing is sent unsigned, and it is not its fault
+            raise TryAgain(f"endpoint {endpoint.id}: {endpoint.unreadable}", result={"status_code": None})
         body, now = body_of(event), self._store.clock.now()
         sender = self._senders(self._allow, endpoint.timeout or TIMEOUT)
         try:

@@ -45,10 +45,17 @@ def delivery_of(run: Run | RunShown) -> Delivery:
         status_code=result.get("status_code"),
         duration_ms=result.get("duration_ms"),
         answer=result.get("answer"),
-        error=run.error or (run.reason if run.status is Status.CANCELED else None),
+        error=_error_of(run),
         next_attempt_at=run.scheduled_for if run.status is Status.SCHEDULED else None,
         finished_at=run.finished_at,
     )
+
+
+def _error_of(run: Run | RunShown) -> str | None:
+    """Error of the last attempt that has ended, or why it was canceled. While it is sent again, it has none yet."""
+    if run.status is Status.RUNNING:
+        return None
+    return run.error or (run.reason if run.status is Status.CANCELED else None)
 
 
 def describe(endpoint: Endpoint, health: Health, brake: Slowed | None, sealer: Sealer) -> EndpointShown:

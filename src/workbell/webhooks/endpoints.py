@@ -11,11 +11,12 @@ import msgspec
 from workbell.errors import InvalidOption, SecretSealed
 from workbell.model.alert import SEALED
 from workbell.model.clock import seconds
-from workbell.model.endpoint import Endpoint, SealedSecret
+from workbell.model.endpoint import DELIVERY_RETRY, Endpoint, SealedSecret
 from workbell.model.limit import Limits
 from workbell.model.patterns import check_pattern
 from workbell.model.payload import clean_text
 from workbell.model.retry import Retry
+from workbell.model.suggestions import list_options
 from workbell.model.trigger import RetryConfig, retry_from
 from workbell.outgoing.allow import AllowList
 from workbell.outgoing.headers import check_headers
@@ -51,11 +52,12 @@ class EndpointSettings(TypedDict, total=False):
 NAMES = frozenset(EndpointSettings.__annotations__)
 
 
-def settled(settings: EndpointSettings, sealer: Sealer) -> dict[str, Any]:
-    """Settings as the fields of an endpoint; raises for the first that cannot be used."""
+def settled(settings: EndpointSettings, sealer: Sealer, retry: Retry | None = None) -> dict[str, Any]:
+    """Settings as the fields of an endpoint; raises for the first that cannot be used. `retry` is what it has."""
     unknown = sorted(set(settings) - NAMES)
     if unknown:
-        raise InvalidOption(f"Unknown setting {unknown[0]!r} of an endpoint; there are {', '.join(sorted(NAMES))}.")
+        there = list_options(unknown[0], NAMES, called="settings")
+        raise InvalidOption(f"Unknown setting {unknown[0]!r} of an endpoint; {there}")
     fields: dict[str, Any] = {}
     if "patterns" in settings:
         fields["patterns"] = _patterns(settings["patterns"])
@@ -65,7 +67,7 @@ def settled(settings: EndpointSettings, sealer: Sealer) -> dict[str, Any]:
     if "description" in settings:
         fields["description"] = clean_text(_text("description", settings["description"]), 1000)
     if "retry" in settings:
-        fields["retry"] = retry_from(settings["retry"])
+        fields["retry"] = retry_from(settings["retry"], DELIVERY_RETRY, retry)
     if "timeout" in settings:
         fields["timeout"] = _timeout(settings["timeout"])
     limits = Limits(settings.get("concurrency"), None, settings.get("rate")).checked()
@@ -76,6 +78,8 @@ def settled(settings: EndpointSettings, sealer: Sealer) -> dict[str, Any]:
 def checked_url(url: object, allow: AllowList) -> str:
     """A URL that may be sent to, checked without resolving its name."""
     text = _text("url", url)
+    if text.endswith("?…"):
+        raise InvalidOption(f"url: {text:.80} is how a URL is shown, and not the whole of it; give it in full.")
     check_url(text, allow)
     return text
 
@@ -89,13 +93,14 @@ def first_secret(secret: str | None, now: datetime, sealer: Sealer) -> tuple[str
 def rotated(endpoint: Endpoint, sealed: str, now: datetime, overlap: timedelta) -> Endpoint:
     """With another secret. Those before it stay valid as long as was said, the last one for the overlap; with no
     overlap, none does."""
-    *earlier, last = endpoint.secrets
+    *earlier, last = endpoint.secrets or (None,)
     still_valid: list[SealedSecret] = []
-    if overlap > timedelta(0):
+    if overlap > timedelta(0) and last is not None:
         still_valid = [one for one in earlier if one.until is not None and one.until > now]
         still_valid.append(SealedSecret(last.text, last.created_at, now + overlap))
     secrets = (*still_valid[-MOST_OLD_SECRETS:], SealedSecret(sealed, now))
-    return msgspec.structs.replace(endpoint, secrets=secrets, updated_at=now)
+    unreadable = endpoint.unreadable and endpoint.unreadable.left(["secrets"])
+    return msgspec.structs.replace(endpoint, secrets=secrets, updated_at=now, unreadable=unreadable)
 
 
 def resealed(endpoint: Endpoint, sealer: Sealer) -> Endpoint:

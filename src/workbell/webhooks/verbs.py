@@ -91,12 +91,11 @@ class Webhooks:
 
     def update(self, endpoint_id: str, *, url: str | None = None, **settings: Unpack[EndpointSettings]) -> Endpoint:
         """Change what is named; the rest stays."""
-        fields = settled(settings, self._sealer)
         known = self.get(endpoint_id)
-        if url is not None and (url == known.url or url != known.shown_url):  # put back as it was shown, it stays
+        fields = settled(settings, self._sealer, known.retry)
+        if url not in (None, known.url, known.shown_url):  # sent back as it was read, it stays
             fields["url"] = self._sealer.seal_url(checked_url(url, self._allow))
-            if url != known.url:
-                self._runtime.store.subscribers.forget_health(endpoint_id)  # the failures were those of the old URL
+            self._runtime.store.subscribers.forget_health(endpoint_id)  # the failures were those of the old URL
         return self._change(endpoint_id, **fields)
 
     aupdate = in_thread(update)
@@ -157,12 +156,24 @@ class Webhooks:
 
     def _change(self, endpoint_id: str, **fields: Any) -> Endpoint:
         self.get(endpoint_id)
-        fields["updated_at"] = self._runtime.store.clock.now()
-        return self._write(endpoint_id, lambda known: msgspec.structs.replace(known, **fields))
+        now = self._runtime.store.clock.now()
+
+        def decide(known: Endpoint) -> Endpoint:
+            unreadable = known.unreadable and known.unreadable.left(fields)
+            new = msgspec.structs.replace(known, **fields, unreadable=unreadable)
+            return new if new == known else msgspec.structs.replace(new, updated_at=now)
+
+        return self._write(endpoint_id, decide)
 
     def _write(self, endpoint_id: str, decide: Callable[[Endpoint], Endpoint]) -> Endpoint:
+        """Change an endpoint; where nothing changes, nothing is written."""
         sealer, store = self._sealer, self._runtime.store
-        found = change(store, endpoint_id, lambda known: EndpointUpdate(with_sealed_url(decide(known), sealer)))
+
+        def update(known: Endpoint) -> EndpointUpdate | None:
+            new = with_sealed_url(decide(known), sealer)
+            return None if new == known else EndpointUpdate(new)
+
+        found = change(store, endpoint_id, update)
         return self.get(endpoint_id) if found is None else opened(found, sealer)
 
     # Read

@@ -22,9 +22,11 @@ from workbell.model.agent import (
     Ending,
 )
 from workbell.model.clock import EPOCH
+from workbell.model.ids import MOST_TOKEN
 from workbell.model.request import encoded
 from workbell.model.run import Lane, Options, Run, Status
 from workbell.model.schema_examples import RUN_ID
+from workbell.model.unreadable import UNREADABLE, sentence_of, told
 from workbell.model.users import user_number, user_text
 from workbell.wire.fields import Limit, Name, Seconds, Time, When, raw, raw_object
 from workbell.wire.operation import IDEMPOTENCY_KEY, AgentBody, ListPage, Operations, Query, RequestBody, Shown
@@ -32,7 +34,7 @@ from workbell.wire.operation import IDEMPOTENCY_KEY, AgentBody, ListPage, Operat
 Session = Annotated[str, Meta(min_length=1, max_length=SESSION_LIMIT, pattern=r"^[A-Za-z0-9._:-]+$")]
 Lease = Annotated[float, Meta(ge=SHORTEST_LEASE.total_seconds(), le=LONGEST_LEASE.total_seconds())]
 Labels = Annotated[list[Name], Meta(max_length=MOST_LABELS)]
-LeaseToken = Annotated[int, Meta(ge=0, lt=2**31)]
+LeaseToken = Annotated[int, Meta(ge=0, le=MOST_TOKEN)]
 Amount = Annotated[float, Meta(ge=0, lt=2**63)]
 
 SESSION = "Drawn anew at each start of the agent: of two with one identity, each has its own runs."
@@ -57,6 +59,7 @@ class AgentShown(Shown, frozen=True, kw_only=True):
     alive: Annotated[bool, Meta(description="Whether it was seen lately.")]
     seen_at: Time | None
     created_at: Time
+    unreadable: Annotated[str | None, Meta(description=UNREADABLE)]
 
     @classmethod
     def of(cls, agent: Agent, now: datetime) -> AgentShown:
@@ -65,15 +68,16 @@ class AgentShown(Shown, frozen=True, kw_only=True):
             **{name: getattr(agent, name) for name in _OF_AGENT},
             metrics=raw(agent.metrics_text),  # type: ignore[arg-type]
             alive=agent.is_alive(now),
+            unreadable=sentence_of(agent),
         )
 
     def value(self) -> Agent:
         own = {name: getattr(self, name) for name in _OF_AGENT}
         text = None if self.metrics is None else msgspec.json.encode(self.metrics).decode()
-        return Agent(**own, metrics_text=text)
+        return Agent(**own, metrics_text=text, unreadable=told(self.unreadable))
 
 
-_OF_AGENT = [name for name in AgentShown.__struct_fields__ if name in Agent.__struct_fields__]
+_OF_AGENT = [name for name in AgentShown.__struct_fields__ if name in Agent.__struct_fields__ and name != "unreadable"]
 
 
 class AgentsQuery(Query, frozen=True, kw_only=True):
@@ -97,7 +101,9 @@ class NewPairing(RequestBody, frozen=True, kw_only=True):
     name: Annotated[
         Name | None, Meta(description="The agent's name; it cannot choose another. One that exists moves.")
     ] = None
-    labels: Annotated[Labels, Meta(description="Its labels; if there are any, it cannot choose others.")] = []
+    labels: Annotated[
+        Labels, Meta(description="Its labels; it cannot choose others. One that moves keeps its own if there are none.")
+    ] = []
     expires: Annotated[float, Meta(ge=60, le=7 * 86400)] = 900.0
 
 

@@ -12,6 +12,7 @@ from workbell.model.event import Event
 from workbell.model.event_count import EventCount
 from workbell.model.event_subscribers import EventSubscriber, Matched
 from workbell.model.schema_examples import RUN_ID
+from workbell.model.unreadable import UNREADABLE
 from workbell.wire.fields import Cursor, Limit, Time, When, raw
 from workbell.wire.operation import IDEMPOTENCY_KEY, Items, ListPage, Operations, Query, RequestBody, Shown
 
@@ -68,15 +69,18 @@ class EventShown(Shown, frozen=True, kw_only=True):
     cause: Annotated[str | None, Meta(description="The run that emitted it, or that it is about.")]
     created_at: Time
     fanned_out_at: Annotated[Time | None, Meta(description="When it was held against all triggers and endpoints.")]
+    unreadable: Annotated[str | None, Meta(description=UNREADABLE)]
 
     @classmethod
     def of(cls, event: Event) -> EventShown:
         """An event as it is sent; its data is passed on as it is stored, without being decoded."""
-        return cls(**{name: getattr(event, name) for name in _PLAIN}, data=raw(event.data_text))
+        plain = {name: getattr(event, name) for name in _PLAIN}
+        return cls(**plain, data=raw(event.data_text if plain["unreadable"] is None else None))
 
     def value(self) -> Event:
         return Event(
-            **{name: getattr(self, name) for name in _PLAIN}, data_text=msgspec.json.encode(self.data).decode()
+            **{name: getattr(self, name) for name in _PLAIN if name != "unreadable"},
+            data_text=msgspec.json.encode(self.data).decode(),
         )
 
 

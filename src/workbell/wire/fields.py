@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from workbell.model import field_types
 from workbell.model.schema_examples import AT, RUN_ID
+from workbell.model.unreadable import failure_of
 
 Name = field_types.Name
 Id = Annotated[str, Meta(examples=[RUN_ID])]
@@ -47,6 +48,11 @@ def raw(text: str | None) -> msgspec.Raw:
 def raw_object(text: str | None) -> msgspec.Raw:
     """A stored JSON object as it is sent; none is the empty one."""
     return msgspec.Raw(b"{}") if text is None else msgspec.Raw(text.encode())
+
+
+def readable(text: str | None) -> str | None:
+    """Stored JSON, or none where it cannot be read: one text that is no JSON would spoil the whole answer."""
+    return None if failure_of(text) else text
 
 
 def text_of(value: msgspec.Raw) -> str | None:

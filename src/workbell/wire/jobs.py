@@ -16,6 +16,7 @@ from workbell.model.reload import Reload, ReloadOutcome
 from workbell.model.run_defaults import RunDefaults
 from workbell.model.run_settings import SETTINGS
 from workbell.model.schema_examples import RUN_ID
+from workbell.model.unreadable import UNREADABLE, sentence_of, told
 from workbell.wire.fields import JsonObjectOrNull, Limit, Name, Time, given, raw, text_of
 from workbell.wire.operation import IF_MATCH, Items, ListPage, Operations, Query, Shown
 from workbell.wire.pauses import Resumed
@@ -29,10 +30,12 @@ Concurrency = Annotated[int, Meta(ge=1, le=1_000_000)]
 RateText = Annotated[str, Meta(max_length=50)]
 
 
-class JobBody(RunSettingsBody, frozen=True, kw_only=True):
-    """A definition to put: the code of another job, with a payload template and options of its own."""
+Handler = Annotated[Name, Meta(description="The job whose code runs.")]
 
-    handler: Annotated[Name, Meta(description="The job whose code runs.")]
+
+class JobTerms(RunSettingsBody, frozen=True, kw_only=True):
+    """Options of a definition."""
+
     payload: Annotated[
         dict[str, Any] | UnsetType | None, Meta(description="The input of each run is merged onto it (RFC 7396).")
     ] = UNSET
@@ -49,11 +52,23 @@ class JobBody(RunSettingsBody, frozen=True, kw_only=True):
     ping_url: Url | UnsetType | None = UNSET
 
     def options(self) -> dict[str, Any]:
-        """Options of `bell.jobs.put`; null counts as left out."""
-        found = {word: value for word, value in given(self).items() if value is not None}
+        """Options of `bell.jobs` that the request names."""
+        found = given(self)
         if isinstance(self.retry, RetryBody):
             found["retry"] = self.retry.policy()
         return found
+
+
+class JobBody(JobTerms, frozen=True, kw_only=True):
+    """A definition to put: the code of another job, with a payload template and options of its own."""
+
+    handler: Handler
+
+
+class JobChange(JobTerms, frozen=True, kw_only=True):
+    """Changes of a definition. Null takes a setting back to its default."""
+
+    handler: Handler | UnsetType = UNSET
 
 
 class JobShown(RunSettingsShown, frozen=True, kw_only=True):
@@ -91,6 +106,7 @@ class JobShown(RunSettingsShown, frozen=True, kw_only=True):
     alert_url: Annotated[str | None, Meta(description="Called when a run fails for good.")]
     ping_url: Annotated[str | None, Meta(description="Called at every end of a run.")]
     input_schema: Annotated[dict[str, Any] | None, Meta(description="JSON Schema of its arguments.")]
+    unreadable: Annotated[str | None, Meta(description=UNREADABLE)]
 
     @classmethod
     def of(cls, job: Job, **known: Any) -> JobShown:
@@ -101,6 +117,7 @@ class JobShown(RunSettingsShown, frozen=True, kw_only=True):
             id=job.id or None,
             created_at=job.created_at if job.id else None,
             updated_at=job.updated_at if job.id else None,
+            unreadable=sentence_of(job),
             payload=raw(job.payload_template if job.is_definition else None),
             retry=RetryShown.of(job.retry),
             alert_url=shown_url(job.alert_url),
@@ -116,12 +133,13 @@ class JobShown(RunSettingsShown, frozen=True, kw_only=True):
             created_at=self.created_at or EPOCH,
             updated_at=self.updated_at or EPOCH,
             payload_template=text_of(self.payload),
+            unreadable=told(self.unreadable),
             retry=None if self.retry is None else self.retry.value(),
             options=RunDefaults(**{name: getattr(self, name) for name in SETTINGS}),
         )
 
 
-_CONVERTED = frozenset({"id", "created_at", "updated_at", "retry", "options", *URLS})
+_CONVERTED = frozenset({"id", "created_at", "updated_at", "retry", "options", "unreadable", *URLS})
 _PLAIN = [name for name in Job.__struct_fields__ if name in JobShown.__struct_fields__ and name not in _CONVERTED]
 
 
@@ -209,11 +227,28 @@ put = operations.add(
     JobShown,
     """Make or replace a definition: put again with the same settings, nothing changes.
 
+Every setting is replaced: one that you leave out is not set any more, but `enabled` stays. `PATCH` changes single ones.
 With `If-Match` only if it is still as it was read; with `If-None-Match: *` only if there is none. A job that code
 declares is changed there.""",
     body=JobBody,
+    shown=JobShown,
     examples=[{"handler": "email", "payload": {"region": "eu"}, "queue": "mail"}],
     headers=(IF_MATCH,),
+)
+change = operations.add(
+    "change",
+    "PATCH",
+    "/jobs/{name}",
+    Scope.OPERATE,
+    JobShown,
+    """Change what is named, and leave the rest; null takes a setting back to its default.
+
+With `If-Match` only if it is still as it was read. A job that code declares is changed there.""",
+    body=JobChange,
+    shown=JobShown,
+    examples=[{"timeout": 30}, {"queue": "mail", "rate": None}],
+    headers=(IF_MATCH,),
+    verb="jobs.update",
 )
 enable = operations.add(
     "enable",

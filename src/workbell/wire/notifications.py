@@ -11,7 +11,8 @@ from workbell.model.access import Scope
 from workbell.model.clock import Instant
 from workbell.model.notification import Notification
 from workbell.model.schema_examples import AT, RUN_ID
-from workbell.wire.fields import Cursor, Limit, User, raw
+from workbell.model.unreadable import UNREADABLE
+from workbell.wire.fields import Cursor, Limit, User, raw, readable
 from workbell.wire.operation import ListPage, Operations, Query, RequestBody, Shown
 
 
@@ -24,10 +25,12 @@ class NotificationShown(Shown, frozen=True, kw_only=True):
     created_at: Annotated[Instant, Meta(examples=[AT])]
     read: Annotated[bool, Meta(description="Whether the caller has read it.")]
     read_at: Instant | None
+    unreadable: Annotated[str | None, Meta(description=UNREADABLE)]
 
     @classmethod
     def of(cls, one: Notification) -> NotificationShown:
-        return cls(data=raw(one.text), **{name: getattr(one, name) for name in cls.__struct_fields__ if name != "data"})
+        own = {name: getattr(one, name) for name in cls.__struct_fields__ if name != "data"}
+        return cls(data=raw(readable(one.text)), **own)
 
     def value(self) -> Notification:
         """The notification; its tenant is the caller's."""

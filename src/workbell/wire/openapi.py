@@ -137,6 +137,10 @@ def _body(operation: Operation[Any], schemas: Schemas) -> dict[str, Any] | None:
     content: dict[str, Any] = {}
     if operation.body is not None:
         content[JSON] = {"schema": schemas.of(operation.body)}
+        # What they hold is said where the thing is shown.
+        schemas.component(operation.body)["properties"] |= {
+            name: {"readOnly": True} for name in sorted(operation.read_only)
+        }
         if operation.examples:
             schemas.component(operation.body)["examples"] = [*operation.examples]
     for media_type, kind in operation.other_bodies.items():

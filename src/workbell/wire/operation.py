@@ -86,6 +86,7 @@ class Operation(msgspec.Struct, Generic[Answer], frozen=True, kw_only=True, eq=F
     query: type[Query] | None = None
     body: type[msgspec.Struct] | None = None
     body_required: bool = True  # without one, the body has its defaults
+    shown: type[Shown] | None = None  # the thing as GET shows it: such a body is taken back
     other_bodies: Mapping[str, type[msgspec.Struct]] = {}  # by further media types
     content: Content | None = None  # a body that the operation reads by itself
     answers_with: Content | None = None  # an answer that is not JSON
@@ -104,6 +105,13 @@ class Operation(msgspec.Struct, Generic[Answer], frozen=True, kw_only=True, eq=F
     def parameters(self) -> list[str]:
         """The names in its path."""
         return PARAMETER.findall(self.path)
+
+    @property
+    def read_only(self) -> frozenset[str]:
+        """The fields that the thing is shown with, and that the body cannot set: they may stand in it as well."""
+        if self.shown is None or self.body is None:
+            return frozenset()
+        return frozenset(self.shown.__struct_fields__) - {*self.body.__struct_fields__}
 
     @property
     def is_audited(self) -> bool:

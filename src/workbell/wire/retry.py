@@ -42,7 +42,7 @@ class RetryBody(RequestBody, frozen=True, kw_only=True):
 
 class ScheduleRetryBody(RequestBody, frozen=True, kw_only=True):
     """Retry policy of a schedule: the fields of a retry policy, or those of scheduling services (`max_retries`,
-    `backoff_ms`, `backoff_type`), but not some of both.
+    `backoff_ms`, `backoff_type`), but not some of both. `{}` is one of the latter, with all its defaults.
     """
 
     attempts: Attempts | UnsetType = UNSET
@@ -52,11 +52,11 @@ class ScheduleRetryBody(RequestBody, frozen=True, kw_only=True):
     jitter: Jitter | UnsetType = UNSET
     give_up_on: GivingUp | UnsetType = UNSET
     only_on: OnlyOn | UnsetType = UNSET
-    max_retries: Annotated[int, Meta(ge=0, le=1_000_000, description="Attempts after the first one.")] | UnsetType = (
-        UNSET
-    )
+    max_retries: (
+        Annotated[int, Meta(ge=0, le=1_000_000, description="Attempts after the first one; 2 if left out.")] | UnsetType
+    ) = UNSET
     backoff_ms: (
-        Annotated[float, Meta(ge=0, le=1e12, description="Milliseconds between attempts; 1,000 if left out.")]
+        Annotated[float, Meta(ge=0, le=1e12, description="Milliseconds between attempts; 2,000 if left out.")]
         | UnsetType
     ) = UNSET
     backoff_type: (
@@ -65,19 +65,16 @@ class ScheduleRetryBody(RequestBody, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         said = given(self).keys()
-        if said & _SERVICE_WORDS and "max_retries" not in said:
-            raise ValueError("max_retries is missing; it goes with backoff_ms and backoff_type")
-        if said & _SERVICE_WORDS and said - _SERVICE_WORDS:
-            raise ValueError(
-                f"max_retries and {min(said - _SERVICE_WORDS)} belong to two kinds of policies; leave one of them out"
-            )
+        theirs, ours = [word for word in _SERVICE_WORDS if word in said], said - set(_SERVICE_WORDS)
+        if theirs and ours:
+            raise ValueError(f"{theirs[0]} and {min(ours)} belong to two kinds of policies; leave one of them out")
 
     def policy(self) -> Retry:
         said = given(self)
-        return read_retry({"backoff_ms": 1000, **said}) if "max_retries" in said else Retry(**said)
+        return read_retry(said) if said.keys() <= set(_SERVICE_WORDS) else Retry(**said)
 
 
-_SERVICE_WORDS = frozenset(RetryWords.__struct_fields__)
+_SERVICE_WORDS = RetryWords.__struct_fields__
 
 
 class RetryShown(Shown, frozen=True, kw_only=True):

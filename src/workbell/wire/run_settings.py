@@ -21,7 +21,10 @@ class RunSettingsBody(RequestBody, frozen=True, kw_only=True):
     replace_tag: Annotated[
         bool | UnsetType | None, Meta(description="A new run cancels those of the tag that have not started.")
     ] = UNSET
-    user_id: Annotated[User | UnsetType | None, Meta(description="Whom the runs belong to; 0 is the system.")] = UNSET
+    user_id: Annotated[
+        User | UnsetType | None,
+        Meta(description="Whom the runs belong to; 0 is the system. Made without it: the person who makes it."),
+    ] = UNSET
     persistent: Annotated[
         bool | UnsetType | None, Meta(description="False: canceled if the process that made it is restarted.")
     ] = UNSET

@@ -14,7 +14,8 @@ from workbell.model.log_line import LogLine
 from workbell.model.run import Attempt, AttemptStatus, OnDuplicate, Run, Status
 from workbell.model.schema_examples import AT, RUN_ID
 from workbell.model.state import CANCELED
-from workbell.wire.fields import ChosenId, Cursor, Limit, Name, Priority, Seconds, User, When, raw, raw_object
+from workbell.model.unreadable import UNREADABLE
+from workbell.wire.fields import ChosenId, Cursor, Limit, Name, Priority, Seconds, User, When, raw, raw_object, readable
 from workbell.wire.operation import (
     IDEMPOTENCY_KEY,
     Content,
@@ -58,7 +59,13 @@ class RunBody(RequestBody, frozen=True, kw_only=True):
     replace_tag: bool | None = None
     priority: Priority | None = None
     queue: Name | None = None
-    user_id: Annotated[User | None, Meta(description="A number or a text; 0 is the system.")] = None
+    user_id: Annotated[
+        User | None,
+        Meta(
+            description="Whose it is: a number or a text; 0 is the system. Left out: the caller's. Only operators, and "
+            "callers without a `user_id`, may name somebody else."
+        ),
+    ] = None
     target: Annotated[Name | None, Meta(description="The agent that is to run it, or `label:x`.")] = None
     retry: RetryBody | None = None
     timeout: Seconds | None = None
@@ -108,7 +115,10 @@ class RunShown(MadeRun, frozen=True, kw_only=True):
     result: Annotated[Any, Meta(description="What the handler returned.")]
     error: Annotated[
         str | None,
-        Meta(description="What went wrong last: the error on the first line; its traceback, notes and causes below."),
+        Meta(
+            description="Of the last attempt that ended with one: the error on the first line; its traceback, notes "
+            "and causes below."
+        ),
     ]
     error_type: Annotated[
         str | None,
@@ -121,7 +131,8 @@ class RunShown(MadeRun, frozen=True, kw_only=True):
         str | None,
         Meta(
             description="Why it is where it is: `error`, `timeout`, `payload`, `result`, `memory`, `cpu`, `isolate`, "
-            "`internal`, `worker lost`, `crashed`, `expired`, or the text given to `cancel` or to a `Snooze`."
+            "`internal`, `unreadable`, `worker lost`, `crashed`, `expired`, `window`, `outside the window`, or the "
+            "text given to `cancel` or to a `Snooze`."
         ),
     ]
     queue: Annotated[str, Meta(description="The queue it belongs to.")]
@@ -140,10 +151,21 @@ class RunShown(MadeRun, frozen=True, kw_only=True):
     rescheduled_from: Annotated[
         str | None, Meta(description="The failed run that this one follows (`auto_reschedule=`).")
     ]
+    imported_id: Annotated[
+        str | None,
+        Meta(description="The id that it was imported with, if that is no UUID; it is found by that as well."),
+    ]
     persistent: Annotated[
         bool, Meta(description="False: it ends if the process that enqueued it is restarted before it starts.")
     ]
     expires_at: Annotated[Instant | None, Meta(description="Not started by then: canceled.")]
+    timeout: Annotated[float | None, Meta(description="Seconds for one attempt; null: as the job says.")]
+    auto_reschedule: Annotated[
+        float | None, Meta(description="Seconds after which a new run follows, if it fails for good.")
+    ]
+    remove_delay: Annotated[
+        float | None, Meta(description="Seconds for which it is kept after its end; null: the setting's time.")
+    ]
     remove_at: Annotated[Instant | None, Meta(description="When it is removed from history.")]
     progress: Annotated[
         dict[str, Any] | None, Meta(description='`{"done", "total", "message"}` as last reported by the handler.')
@@ -153,6 +175,7 @@ class RunShown(MadeRun, frozen=True, kw_only=True):
     ]
     created_at: Annotated[Instant, Meta(description="When it was asked for.")]
     updated_at: Annotated[Instant, Meta(description="When it last moved.")]
+    unreadable: Annotated[str | None, Meta(description=UNREADABLE)]
 
     def as_dict(self) -> dict[str, Any]:
         """The public fields of a run."""
@@ -160,12 +183,14 @@ class RunShown(MadeRun, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, run: Run, **more: Any) -> Self:
-        """A run as it is sent. What is stored as JSON is passed on as it is, without being decoded."""
+        """A run as it is sent. What is stored as JSON is passed on as it is, if it can be read."""
+        plain = {name: getattr(run, name) for name in _PLAIN}
+        failed = () if plain["unreadable"] is None else run.unreadable_columns
         return cls(
-            **{name: getattr(run, name) for name in _PLAIN},
-            input=raw_object(run.input_text),  # type: ignore[arg-type]
-            result=raw(run.result_text),
-            progress=raw(run.progress_text),  # type: ignore[arg-type]
+            **plain,
+            input=raw_object(None if "input" in failed else run.input_text),  # type: ignore[arg-type]
+            result=raw(None if "result" in failed else run.result_text),
+            progress=raw(None if "progress" in failed else run.progress_text),  # type: ignore[arg-type]
             **more,
         )
 
@@ -214,10 +239,10 @@ class AttemptShown(Shown, frozen=True, kw_only=True):
     def of(cls, attempt: Attempt, worker: str | None) -> AttemptShown:
         """An attempt as it is sent, with the worker's id or its alias."""
         own = {name: getattr(attempt, name) for name in cls.__struct_fields__ if name not in ("result", "worker")}
-        return cls(**own, worker=worker, result=raw(attempt.result_text))
+        return cls(**own, worker=worker, result=raw(readable(attempt.result_text)))
 
     def value(self) -> Attempt:
-        own = {name: getattr(self, name) for name in Attempt.__struct_fields__ if name != "result_text"}
+        own = {name: getattr(self, name) for name in Attempt.__struct_fields__ if name not in ("result_text", "token")}
         return Attempt(**own, result_text=None if self.result is None else msgspec.json.encode(self.result).decode())
 
 
@@ -343,7 +368,8 @@ cancel = operations.add(
     "/runs/{run_id}/cancel",
     Scope.OPERATE,
     RunShown,
-    "End a run: at once if it has not started, else its handler is asked to stop.",
+    "Cancel a run. `canceled`: no worker has it, and its handler is not called any more. `running` with "
+    "`cancel_requested`: its worker is asked to stop it.",
     body=CancelBody,
     body_required=False,
 )

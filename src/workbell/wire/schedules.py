@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from types import NoneType
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
+from workbell.errors import JobsError
 from workbell.model.access import Scope
 from workbell.model.alert import URLS, shown_url
 from workbell.model.retry import RetryWords, policy_of
-from workbell.model.schedule import (
-    CatchUp,
-    FireStatus,
-    Outside,
-    Overlap,
-    Schedule,
-    ScheduleKind,
-    ScheduleOptions,
-    Tick,
-)
+from workbell.model.run import Outside
+from workbell.model.schedule import CatchUp, FireStatus, Overlap, Schedule, ScheduleKind, ScheduleOptions, Tick
+from workbell.model.unreadable import told
 from workbell.model.upcoming_ticks import TriedTiming, UpcomingTicks
+from workbell.timing import options_of
 from workbell.wire.fields import JsonObject, Limit, Name, Seconds, Time, When, given, raw_object, text_of
 from workbell.wire.operation import IF_MATCH, ListPage, Operations, Query, RequestBody
 from workbell.wire.retry import RetryShown, ScheduleRetryBody
@@ -40,6 +36,11 @@ class ScheduleTerms(RunSettingsBody, frozen=True, kw_only=True):
     every: Annotated[Seconds | UnsetType | None, Meta(description="An interval in seconds.")] = UNSET
     anchor: When | UnsetType | None = UNSET
     at: Annotated[When | UnsetType | None, Meta(description="Once, at this time.")] = UNSET
+    kind: ScheduleKind | UnsetType | None = UNSET
+    expression: Annotated[
+        Annotated[str, Meta(max_length=200)] | UnsetType | None,
+        Meta(description="With `kind`, in place of these four, as a schedule is shown.", examples=["0 3 * * *"]),
+    ] = UNSET
     timezone: Zone | UnsetType | None = UNSET
     payload: dict[str, Any] | UnsetType | None = UNSET
     window: tuple[Clock, Clock] | UnsetType | None = UNSET
@@ -49,23 +50,63 @@ class ScheduleTerms(RunSettingsBody, frozen=True, kw_only=True):
     catch_up_cap: Annotated[int, Meta(ge=1, le=10_000)] | UnsetType | None = UNSET
     jitter: Seconds | UnsetType | None = UNSET
     retry: ScheduleRetryBody | UnsetType | None = UNSET
+    retry_policy: Annotated[
+        RetryWords | UnsetType | None, Meta(description="It only shows `retry` in other words; both must agree.")
+    ] = UNSET
     description: Annotated[str, Meta(max_length=2000)] | UnsetType | None = UNSET
     created_by: Annotated[str, Meta(max_length=200)] | UnsetType | None = UNSET
     enabled: bool | UnsetType | None = UNSET
     alert_url: Url | UnsetType | None = UNSET
     ping_url: Url | UnsetType | None = UNSET
 
+    def __post_init__(self) -> None:
+        shown = self._shown_when()
+        for word in _WHEN if shown else ():
+            said = shown.get(word)
+            if getattr(self, word) not in (UNSET, None, said, _plain(said)):
+                raise ValueError(f"{word} says something else than kind and expression; leave one of the two out")
+        if isinstance(self.retry_policy, RetryWords) and self.retry_policy != self._retry_words():
+            raise ValueError(
+                "retry_policy shows retry in other words, and here the two differ; change retry, and leave "
+                "retry_policy out"
+            )
+
+    def _retry_words(self) -> RetryWords | None:
+        return policy_of(self.retry.policy()) if isinstance(self.retry, ScheduleRetryBody) else None
+
+    def _shown_when(self) -> dict[str, Any]:
+        """When it ticks, if it is said as a schedule is shown."""
+        match self.kind, self.expression:
+            case ScheduleKind() as kind, str() as expression:
+                try:
+                    return options_of(kind.value, expression)
+                except JobsError as error:
+                    raise ValueError(f"its kind is {kind}, but {str(error).removesuffix('.')}") from None
+            case UnsetType() | None, UnsetType() | None:
+                return {}
+            case _:
+                raise ValueError("kind and expression go together; give both, or one of cron, every and at")
+
     def options(self) -> dict[str, Any]:
         """Options of `bell.schedules` that the request names, besides the job."""
-        found = given(self)
-        found.pop("job", None)
+        found = given(self) | self._shown_when()
+        for word in ("job", "kind", "expression", "retry_policy"):
+            found.pop(word, None)
         if isinstance(self.retry, ScheduleRetryBody):
             found["retry"] = self.retry.policy()
         return found
 
 
+_WHEN = ("cron", "every", "anchor", "at")
+
+
+def _plain(said: Any) -> Any:
+    """As a body says it: a span in seconds."""
+    return said.total_seconds() if isinstance(said, timedelta) else said
+
+
 class ScheduleBody(ScheduleTerms, frozen=True, kw_only=True):
-    """A schedule to put. One of `cron`, `every` and `at` says when."""
+    """A schedule to put. One of `cron`, `every` and `at` says when, or `kind` and `expression` do."""
 
     job: Name
 
@@ -107,6 +148,10 @@ class ScheduleShown(RunSettingsShown, frozen=True, kw_only=True):
     last_run_status: Annotated[str | None, Meta(description="Outcome of its last ended run: `success` or `failed`.")]
     last_status: Annotated[str | None, Meta(description="The newer of the two.")]
     last_error: str | None
+    broken: Annotated[
+        bool,
+        Meta(description="It makes no runs: it cannot be read, or the scheduler failed with it at its last check."),
+    ]
     last_scheduled_at: Annotated[Time | None, Meta(description="Every tick up to here is accounted for.")]
     created_at: Time
     updated_at: Time
@@ -116,7 +161,7 @@ class ScheduleShown(RunSettingsShown, frozen=True, kw_only=True):
         Meta(description="The same in the words of scheduling services, if they can say it."),
     ]
     window: Annotated[tuple[str, str] | None, Meta(description="Two times of day between which runs may start.")]
-    outside: Annotated[Outside, Meta(description="A tick outside the window.")]
+    outside: Annotated[Outside, Meta(description="A tick, or a start of its run, outside the window.")]
     overlap: Annotated[Overlap, Meta(description="A tick while an earlier run lives.")]
     catch_up: Annotated[CatchUp, Meta(description="Ticks that no scheduler was there for.")]
     catch_up_cap: Annotated[int, Meta(description="Most runs that `all` makes.")]
@@ -151,6 +196,7 @@ class ScheduleShown(RunSettingsShown, frozen=True, kw_only=True):
             options=ScheduleOptions(
                 **settings, payload=text_of(self.payload), retry=None if self.retry is None else self.retry.value()
             ),
+            unreadable=told(self.last_error) if self.broken else None,
             failed_runs=self.failure_count,
             last_run_ended_at=(self.last_fire_at or self.updated_at) if ran else None,
         )
@@ -225,6 +271,7 @@ put = operations.add(
 
 With `If-Match` only if it is still as it was read; with `If-None-Match: *` only if there is none.""",
     body=ScheduleBody,
+    shown=ScheduleShown,
     examples=[
         {
             "job": "send",
@@ -246,6 +293,7 @@ change = operations.add(
 
 With `If-Match` only if it is still as it was read. One that code or a job file declares is changed there.""",
     body=ScheduleUpdateBody,
+    shown=ScheduleShown,
     examples=[{"cron": "0 4 * * *"}, {"window": None, "priority": 5}],
     headers=(IF_MATCH,),
     verb="schedules.update",

@@ -12,6 +12,7 @@ from workbell.model.clock import EPOCH, Instant
 from workbell.model.limit import MOST_RUNNING
 from workbell.model.schema_examples import AT
 from workbell.model.tenant import WEIGHTS, Tenant
+from workbell.model.unreadable import UNREADABLE, sentence_of, told
 from workbell.wire.fields import Limit, NameCursor
 from workbell.wire.operation import ListPage, Operations, Query, RequestBody, Shown
 
@@ -28,14 +29,15 @@ class TenantShown(Shown, frozen=True, kw_only=True):
     rate: Annotated[str | None, Meta(description="How many may start.", examples=["100/m"])]
     created_at: Annotated[Instant | None, Meta(description="Null where nothing was set.", examples=[AT])]
     updated_at: Instant | None
+    unreadable: Annotated[str | None, Meta(description=UNREADABLE)]
 
     @classmethod
     def of(cls, tenant: Tenant) -> TenantShown:
-        own = msgspec.structs.asdict(tenant)
+        own = msgspec.structs.asdict(tenant) | {"unreadable": sentence_of(tenant)}
         return cls(**own | {name: None for name in ("created_at", "updated_at") if own[name] == NEVER})
 
     def value(self) -> Tenant:
-        own = msgspec.structs.asdict(self)
+        own = msgspec.structs.asdict(self) | {"unreadable": told(self.unreadable)}
         return Tenant(**own | {name: own[name] or NEVER for name in ("created_at", "updated_at")})
 
 

@@ -11,10 +11,12 @@ from workbell.model.access import Scope, Token, TokenKind
 from workbell.model.clock import Instant
 from workbell.model.pairing import shown_name
 from workbell.model.schema_examples import AT, RUN_ID
+from workbell.model.unreadable import UNREADABLE, sentence_of, told
 from workbell.wire.fields import Cursor, Limit, Seconds, User, When
 from workbell.wire.operation import IDEMPOTENCY_KEY, ListPage, Operations, Query, RequestBody, Shown
 
 TEXT = "wb_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh84O7WPJ"  # an example
+WHOSE = "Which person it is: whose notifications it reads, and whose runs it makes."
 
 
 class TokenShown(Shown, frozen=True, kw_only=True):
@@ -25,7 +27,9 @@ class TokenShown(Shown, frozen=True, kw_only=True):
     tenant: Annotated[str, Meta(description="The tenant that it acts for; `*`: any.", examples=["default"])]
     kind: Annotated[TokenKind, Meta(description="`login`, `ticket` and `pairing` are good for once.")]
     scopes: Annotated[list[Scope], Meta(examples=[["read"]])]
-    user_id: Annotated[User | None, Meta(description="Whose notifications it may read.")]
+    user_id: Annotated[
+        User | None, Meta(description="Which person it is: whose notifications it reads, and whose runs it makes.")
+    ]
     agent: Annotated[str | None, Meta(description="The id of the agent that it belongs to.")]
     created_by: str
     created_at: Annotated[Instant, Meta(examples=[AT])]
@@ -33,17 +37,18 @@ class TokenShown(Shown, frozen=True, kw_only=True):
     revoked_at: Instant | None
     last_used_at: Annotated[Instant | None, Meta(description="When it was last used, to about a minute.")]
     valid: bool
+    unreadable: Annotated[str | None, Meta(description=UNREADABLE)]
 
     @classmethod
     def of(cls, token: Token, now: Instant, /, **more: Any) -> Self:
         own = {name: getattr(token, name) for name in TokenShown.__struct_fields__ if name in Token.__struct_fields__}
-        own |= {"name": shown_name(token), "scopes": list(token.scopes)}
+        own |= {"name": shown_name(token), "scopes": list(token.scopes), "unreadable": sentence_of(token)}
         return cls(**own, valid=token.is_valid(now), **more)
 
     def value(self) -> Token:
         """The token without its hash, which nobody outside needs."""
         own = {name: getattr(self, name) for name in TokenShown.__struct_fields__ if name in Token.__struct_fields__}
-        return Token(hash="", **own | {"scopes": tuple(self.scopes)})
+        return Token(hash="", **own | {"scopes": tuple(self.scopes), "unreadable": told(self.unreadable)})
 
 
 class TokenBody(RequestBody, frozen=True, kw_only=True):
@@ -51,7 +56,9 @@ class TokenBody(RequestBody, frozen=True, kw_only=True):
 
     name: Annotated[str, Meta(max_length=200)] = ""
     scopes: Annotated[list[Scope], Meta(max_length=len(Scope))] = msgspec.field(default_factory=lambda: [Scope.READ])
-    user_id: Annotated[User | None, Meta(description="Whose notifications it may read.")] = None
+    user_id: Annotated[
+        User | None, Meta(description="Which person it is: whose notifications it reads, and whose runs it makes.")
+    ] = None
     expires: Annotated[Seconds | When | None, Meta(description="In so many seconds, or at a time with its zone.")] = (
         None
     )

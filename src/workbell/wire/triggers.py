@@ -14,6 +14,7 @@ from workbell.model.retry import Retry
 from workbell.model.run_defaults import RunDefaults
 from workbell.model.schema_examples import RUN_ID
 from workbell.model.trigger import OPTION_FIELDS, RetryConfig, Trigger, config_of, retry_from
+from workbell.model.unreadable import UNREADABLE, sentence_of, told
 from workbell.wire.fields import Cursor, Limit, Name, Time, given
 from workbell.wire.operation import IF_MATCH, ListPage, Operations, Query, RequestBody, Shown
 from workbell.wire.run_settings import RunSettingsBody, RunSettingsShown
@@ -29,12 +30,13 @@ _VERB_WORDS = {"event_pattern": "pattern", "processor_name": "processor"}  # and
 
 
 class RetryConfigBody(RequestBody, frozen=True, kw_only=True):
-    """How often something is tried, and how long is waited in between; what is left out is as by default."""
+    """How often something is tried, and how long is waited in between. Triggers have 3 attempts by default, after 1 s
+    and 2 s, and webhook endpoints 10 over three and a half days; a field that you leave out keeps its default."""
 
-    max_attempts: Annotated[int, Meta(ge=1, le=1_000_000)] = 3
-    initial_delay_ms: Milliseconds = 1000
-    backoff_multiplier: Annotated[float, Meta(ge=1, le=1000)] = 2
-    max_delay_ms: Milliseconds = 60_000
+    max_attempts: Annotated[int, Meta(ge=1, le=1_000_000)] | UnsetType = UNSET
+    initial_delay_ms: Milliseconds | UnsetType = UNSET
+    backoff_multiplier: Annotated[float, Meta(ge=1, le=1000)] | UnsetType = UNSET
+    max_delay_ms: Milliseconds | UnsetType = UNSET
 
     def config(self) -> RetryConfig:
         found: RetryConfig = msgspec.to_builtins(self)
@@ -113,6 +115,7 @@ class TriggerShown(RunSettingsShown, frozen=True, kw_only=True):
     tenant: str
     created_at: Time
     updated_at: Time
+    unreadable: Annotated[str | None, Meta(description=UNREADABLE)]
 
     @classmethod
     def of(cls, trigger: Trigger) -> TriggerShown:
@@ -120,6 +123,7 @@ class TriggerShown(RunSettingsShown, frozen=True, kw_only=True):
             **{word: getattr(trigger, _MODEL_WORDS.get(word, word)) for word in _OWN},
             **{word: getattr(trigger.options, word) for word in OPTION_FIELDS},
             retry_config=RetryConfigShown.of(trigger.retry),
+            unreadable=sentence_of(trigger),
         )
 
     def value(self) -> Trigger:
@@ -127,10 +131,11 @@ class TriggerShown(RunSettingsShown, frozen=True, kw_only=True):
             **{_MODEL_WORDS.get(word, word): getattr(self, word) for word in _OWN},
             options=RunDefaults(**{word: getattr(self, word) for word in OPTION_FIELDS}),
             retry=None if self.retry_config is None else self.retry_config.value(),
+            unreadable=told(self.unreadable),
         )
 
 
-_OWN = [name for name in TriggerShown.__struct_fields__ if name not in ("retry_config", *OPTION_FIELDS)]
+_OWN = [name for name in TriggerShown.__struct_fields__ if name not in ("retry_config", "unreadable", *OPTION_FIELDS)]
 
 
 class TriggersQuery(Query, frozen=True, kw_only=True):
@@ -155,6 +160,7 @@ add = operations.add(
     status=201,
     creates=True,
     body=NewTrigger,
+    shown=TriggerShown,
     examples=[{"name": "mails", "event_pattern": "posts.*", "processor_name": "mail"}],
 )
 list_ = operations.add(
@@ -192,6 +198,7 @@ change = operations.add(
     TriggerShown,
     "Change what is named, and leave the rest. One that code declares can only be switched.",
     body=TriggerChange,
+    shown=TriggerShown,
     examples=[{"event_pattern": "posts.**"}],
     headers=(IF_MATCH,),
 )

@@ -14,6 +14,7 @@ from workbell.model.endpoint import BY_HAND, Endpoint, Health
 from workbell.model.retry import Retry
 from workbell.model.run import Status
 from workbell.model.schema_examples import AT, RUN_ID
+from workbell.model.unreadable import UNREADABLE, sentence_of
 from workbell.wire.fields import Cursor, Limit, Time, When, given
 from workbell.wire.operation import (
     IDEMPOTENCY_KEY,
@@ -27,7 +28,7 @@ from workbell.wire.operation import (
 from workbell.wire.runs import AttemptShown, AttemptsQuery
 from workbell.wire.triggers import RetryConfigBody, RetryConfigShown
 
-URL = "https://example.com/hooks"  # an example
+URL = "https://shop.example/hooks"  # an example
 
 Url = Annotated[str, Meta(min_length=1, max_length=2000)]
 Patterns = Annotated[list[Annotated[str, Meta(min_length=1, max_length=256)]], Meta(min_length=1, max_length=100)]
@@ -149,6 +150,7 @@ class EndpointShown(Shown, frozen=True, kw_only=True):
     tenant: str
     created_at: Time
     updated_at: Time
+    unreadable: Annotated[str | None, Meta(description=UNREADABLE)]
 
     @classmethod
     def of(
@@ -174,6 +176,7 @@ class EndpointShown(Shown, frozen=True, kw_only=True):
             retry_config=RetryConfigShown.of(endpoint.retry),
             failures_in_a_row=health.failures,
             slowed=slowed,
+            unreadable=sentence_of(endpoint),
         )
 
     @property
@@ -194,7 +197,7 @@ class EndpointShown(Shown, frozen=True, kw_only=True):
         return Health(self.id, self.failures_in_a_row, **{name: getattr(self, name) for name in _OF_HEALTH})
 
 
-_SHOWN_APART = ("url", "patterns", "secrets")
+_SHOWN_APART = ("url", "patterns", "secrets", "unreadable")
 _OF_ENDPOINT = [
     name for name in EndpointShown.__struct_fields__ if name in Endpoint.__struct_fields__ and name not in _SHOWN_APART
 ]
@@ -240,6 +243,7 @@ add = operations.add(
     "Add an endpoint: send events to a URL. The secret, which signs every delivery, is shown this once.",
     status=201,
     body=EndpointBody,
+    shown=EndpointShown,
     examples=[{"url": URL, "patterns": ["posts.*"], "rate": "10/s"}],
     headers=(IDEMPOTENCY_KEY,),
 )
@@ -268,6 +272,7 @@ change = operations.add(
     EndpointShown,
     "Change what is named, and leave the rest.",
     body=EndpointChange,
+    shown=EndpointShown,
     examples=[{"patterns": ["posts.**"]}],
 )
 delete = operations.add(

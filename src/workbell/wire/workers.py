@@ -7,8 +7,9 @@ from typing import Annotated
 from msgspec import Meta
 
 from workbell.model.access import Scope
+from workbell.model.rewind import Rewind
 from workbell.model.worker import SeenWorker, Worker
-from workbell.wire.fields import Limit
+from workbell.wire.fields import Cursor, Limit
 from workbell.wire.operation import ListPage, Operations, Query
 from workbell.wire.runs import RunShown
 
@@ -46,6 +47,11 @@ class WorkersQuery(Query, frozen=True, kw_only=True):
     limit: Limit = 1000
 
 
+class RewindsQuery(Query, frozen=True, kw_only=True):
+    before: Cursor | None = None
+    limit: Limit = 100
+
+
 operations = Operations("workers")
 
 list_ = operations.add(
@@ -80,4 +86,16 @@ resume = operations.add(
     Scope.OPERATE,
     WorkerShown,
     "Let a drained worker claim runs again. Only with a token of all tenants.",
+)
+rewinds = operations.add(
+    "rewinds",
+    "GET",
+    "/rewinds",
+    Scope.READ,
+    ListPage[Rewind],
+    """List runs that a rewind of the store concerns, newest first: what workers knew of them and the store forgot.
+
+A store is rewound when an older backup is restored, or when a failover loses commits. The records stay for 30 days. A
+token of another tenant than the program's sees an alias for the worker.""",
+    query=RewindsQuery,
 )

@@ -16,12 +16,14 @@ from typing import Any, NoReturn
 from workbell.app import Workbell
 from workbell.boot.recipe import load_jobs, make
 from workbell.engine.engine import Engine
+from workbell.engine.finish import KeptOutcome
 from workbell.engine.journal import Journal
 from workbell.engine.role import Role
 from workbell.engine_host import Stop
 from workbell.errors import StoreUnavailable, WorkbellError
 from workbell.handlers.app_database import file_of
 from workbell.logs import set_up
+from workbell.model.ids import new_id
 from workbell.notices.push_message import Broadcast, SendToUser
 from workbell.notices.run_log import log_change
 from workbell.process.identity import memory_in_use, name_process
@@ -30,6 +32,7 @@ from workbell.workers.keeper import Keeper
 from workbell.workers.messages import (
     ChildHeartbeat,
     ExecutingRun,
+    OutcomesKept,
     StoreNamed,
     WorkerError,
     WorkerShutdown,
@@ -42,6 +45,7 @@ log = logging.getLogger("workbell.workers")
 
 BEAT = 1.0
 START = 10.0  # seconds from the announcement to the engine's start
+LAST_WORD = 0.2  # seconds to tell the supervisor why this process ends
 LAST = 2.5  # seconds after the grace; the supervisor, if there is one, has lost its patience before
 MOST_REPORTED = 100  # executing runs in one heartbeat
 BUG = 70
@@ -85,6 +89,7 @@ class _Child:
         self._http = http  # where the API is served, if this is the server
         self._bell: Workbell | None = None
         self._announced = False
+        self._worker = ""
         self._started = threading.Event()
         self._stop: Stop = lambda _at_once: None
         self._ended = threading.Event()
@@ -102,6 +107,7 @@ class _Child:
                 journal=Journal(self._memory) if works else None,
                 probed=self._task.probed,
                 give_up=self._give_up if works else None,
+                hand_over=self._hand_over if works else None,
                 announce=lambda worker: self._announce(bell, worker),
             )
             load_jobs(bell, self._task.recipe.folder, schedules=not works, log_problems=self._task.reports)
@@ -118,18 +124,21 @@ class _Child:
         logs = self._task.recipe.settings
         set_up(logs.log_level, logs.log_format, worker_id=worker)
         self._announced = True
+        self._worker = worker
         settings = bell.settings
         retention = (settings.keep_succeeded, settings.keep_other)
         file = file_of(bell.store)
         path = None if file is None else str(file.absolute())
-        self._pipe.send(StoreNamed(settings.url, settings.lease, *retention, bell.tenant, path, settings.queue_url))
-        self._pipe.send(WorkerStarted(worker, os.getpid(), len(bell.registry), settings.poll_pace))
+        poll = settings.poll_pace
+        queue, lease = settings.queue_url, settings.lease
+        self._pipe.send(StoreNamed(settings.url, lease, *retention, bell.tenant, path, queue, poll))
+        self._pipe.send(WorkerStarted(worker, os.getpid(), len(bell.registry), poll))
 
     async def _serve(self, bell: Workbell, role: Role) -> None:
-        names: list[str] = []
+        engines: list[Engine] = []
 
         def started(engine: Engine, stop: Stop) -> None:
-            names.append(engine.worker)
+            engines.append(engine)
             self._stop = stop
             self._started.set()
             if role.works:
@@ -137,7 +146,7 @@ class _Child:
             threading.Thread(target=self._beat, args=[engine], name="workbell-beat", daemon=True).start()
 
         handed_back = await bell.host.serve(role, started, self._task.grace, self._http)
-        self._pipe.send(WorkerShutdown(names[0], handed_back))
+        self._pipe.send(WorkerShutdown(engines[0].worker, handed_back, engines[0].holds_nothing))
 
     def _receive(self) -> None:
         while True:
@@ -179,8 +188,15 @@ class _Child:
             silent, drained = engine.pulse.silent(), engine.drained
             self._pipe.send(ChildHeartbeat(engine.worker, executing, engine.booked, memory_in_use(), silent, drained))
 
+    def _hand_over(self, outcomes: list[KeptOutcome]) -> bool:
+        return self._pipe.send(OutcomesKept(new_id(), self._worker, outcomes))
+
     def _give_up(self, why: str) -> NoReturn:
         log.error("this worker ends before its leases do: %s", why)
-        self._pipe.send(WorkerError(why, StoreUnavailable.exit_code))
+        # In a thread: a pipe that the supervisor does not read would keep this process, and its handlers, alive.
+        last_word = WorkerError(why, StoreUnavailable.exit_code)
+        telling = threading.Thread(target=self._pipe.send, args=[last_word], daemon=True)
+        telling.start()
+        telling.join(LAST_WORD)
         logging.shutdown()
         os._exit(StoreUnavailable.exit_code)

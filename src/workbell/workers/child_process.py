@@ -48,12 +48,13 @@ class Child:
         self.worker: str | None = None
         self.started = False
         self.end_by: float | None = None  # asked to end, because it is replaced or all end
-        self.cut = False  # killed, because it did not
+        self.cut = False  # killed because it did not, or ended with runs that it could not hand back
         self.unreachable = False  # it has said that it cannot go on, for lack of a store
         self.ended_well = False  # it has sent WorkerShutdown: it holds no run
         self.stopped_at: float | None = None  # since when the system says that it is stopped, as far as we saw
         self.stop_logged = False  # in the log
         self.hindered = False  # killed, because it was stopped with the write lock of a SQLite file
+        self.handed_over: set[str] = set()  # runs whose outcomes it has sent, for the keeper
         self.overdue: list[str] = []  # runs that outlasted their time, for which it was killed
         self.booked = 0
         self.memory = 0

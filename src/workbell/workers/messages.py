@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from workbell.engine.finish import KeptOutcome
 from workbell.model.job import TENANT
 from workbell.notices.push_message import Broadcast, SendToUser
 
@@ -31,6 +32,7 @@ class StoreNamed(msgspec.Struct, frozen=True, tag="store-named"):
     tenant: str = TENANT  # for which its jobs are stored
     file: str | None = None  # the path, if the store is a file
     queue_url: str = "store://"
+    poll: float = 1.0
 
 
 class WorkerShutdown(msgspec.Struct, frozen=True, tag="worker-shutdown"):
@@ -38,6 +40,7 @@ class WorkerShutdown(msgspec.Struct, frozen=True, tag="worker-shutdown"):
 
     worker: str
     handed_back: int
+    holds_nothing: bool = True  # else the keeper gives back what the store still has as its
 
 
 class WorkerError(msgspec.Struct, frozen=True, tag="worker-error"):
@@ -64,6 +67,14 @@ class ChildHeartbeat(msgspec.Struct, frozen=True, tag="heartbeat"):
     drained: bool = False
 
 
+class OutcomesKept(msgspec.Struct, frozen=True, tag="outcomes-kept"):
+    """Outcomes that the child could not book before it must end. The supervisor passes them on to the keeper."""
+
+    id: str
+    worker: str
+    outcomes: list[KeptOutcome]
+
+
 # To a child
 
 
@@ -71,6 +82,7 @@ class Stop(msgspec.Struct, frozen=True, tag="stop"):
     """Claim nothing more, let handlers end, hand the rest back; at once, if there is no time."""
 
     at_once: bool = False
+    patience: float = 0.0  # seconds that the keeper may try on to book outcomes
 
 
 # To the keeper
@@ -106,12 +118,23 @@ class Bury(msgspec.Struct, frozen=True, tag="bury"):
     returned: list[str] = []
 
 
+# From the keeper
+
+
+class OutcomesSettled(msgspec.Struct, frozen=True, tag="outcomes-settled"):
+    """Outcomes of these messages are booked, superseded, or named in the log as dropped."""
+
+    ids: list[str]
+
+
 Message = (
     WorkerStarted
     | StoreNamed
     | WorkerShutdown
     | WorkerError
     | ChildHeartbeat
+    | OutcomesKept
+    | OutcomesSettled
     | Stop
     | KeepLeases
     | Bury
@@ -124,6 +147,7 @@ decode = msgspec.json.Decoder(Message).decode
 
 
 def shown(message: Message) -> str:
-    """A message for the log, without notifications' texts and without the store's URL."""
+    """A message for the log, without the store's URL, and without texts of users."""
     name = str(message.__struct_config__.tag)
-    return name if isinstance(message, StoreNamed | SendToUser | Broadcast) else f"{name} {encode(message).decode()}"
+    hidden = isinstance(message, StoreNamed | OutcomesKept | SendToUser | Broadcast)
+    return name if hidden else f"{name} {encode(message).decode()}"

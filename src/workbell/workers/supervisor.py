@@ -13,6 +13,7 @@ from collections import deque
 from multiprocessing.connection import wait
 from pathlib import Path
 
+from workbell.engine.finish import log_dropped, some_of
 from workbell.engine.handler_processes.process import how_it_ended
 from workbell.errors import StoreUnavailable, WorkbellError
 from workbell.notices.push_message import Broadcast, SendToUser
@@ -30,6 +31,9 @@ from workbell.workers.messages import (
     KeepLeases,
     LeasesKept,
     Message,
+    OutcomesKept,
+    OutcomesSettled,
+    Stop,
     StoreNamed,
     WorkerError,
     WorkerShutdown,
@@ -81,10 +85,13 @@ class Supervisor:
         http: socket.socket | None = None,
         probe: socket.socket | None = None,
         manager: ServiceManager | None = None,
+        address: str | None = None,
     ) -> None:
-        """`http` is lent to the server, probes are answered on `probe`, and the service manager gets reports."""
+        """`http` is lent to the server, and logged as `address` once that has started; probes are answered on `probe`,
+        and the service manager gets reports."""
         self._plan = plan
         self._http = http  # held here and lent to the server: requests during a replacement wait, and are answered
+        self._address = address
         self._context = make_context()
         self._posts = [Post(task) for task in plan.tasks()]
         self._readiness = Readiness([post.task.name for post in self._posts])
@@ -93,6 +100,8 @@ class Supervisor:
         self._keeper: Post | None = None
         self._leaving: list[Child] = []  # replaced children; they end once their successors have started
         self._burials: list[tuple[float, Bury]] = []  # deaths to report to the keeper, with their times
+        self._outcomes: dict[str, OutcomesKept] = {}  # for the keeper, and for the next one until they are settled
+        self._end_by = 0.0  # when the grace of a stop is over
         self._keeper_updated_at = 0.0
         self._checked_at = 0.0
         self._states_read_at = 0.0
@@ -120,9 +129,9 @@ class Supervisor:
                     self._probes.close()
                 if self._http is not None:
                     self._http.close()
-        log.info("stopped")
         if self._error is not None:
             raise CannotStart(self._error.error, self._error.exit_code)
+        log.info("stopped")
 
     # Present children
 
@@ -196,9 +205,18 @@ class Supervisor:
                     log.error("%s: %s", child.task.name, error)
                 else:
                     self._error = message  # raised once, at the end
-            case WorkerShutdown(_, handed_back):
-                child.ended_well = True
+            case WorkerShutdown(_, handed_back, holds_nothing):
+                child.ended_well = holds_nothing
+                child.cut = not holds_nothing
                 log.info("%s ended; handed back: %d", child.task.name, handed_back)
+            case OutcomesKept(message_id):
+                self._outcomes[message_id] = message
+                child.handed_over.update(kept.run.id for kept in message.outcomes)
+                for keeper in self._keepers():
+                    keeper.send(message)
+            case OutcomesSettled(ids):
+                for message_id in ids:
+                    self._outcomes.pop(message_id, None)
             case SendToUser() | Broadcast():
                 for post in self._posts:
                     if post.task.kind is ChildKind.SERVER and post.child is not None:
@@ -219,6 +237,9 @@ class Supervisor:
 
     def _on_start(self, child: Child) -> None:
         self._ready = True
+        if self._address is not None and child.kind is ChildKind.SERVER:
+            log.info("the HTTP API is at %s", self._address)
+            self._address = None
         for before in self._leaving:
             if before.task.name == child.task.name and before.end_by is None:
                 before.retire()
@@ -252,6 +273,9 @@ class Supervisor:
                     self._start(post)
                     if post is self._keeper:
                         self._keeper_updated_at = 0.0  # the one before may have died with work left
+                        for outcomes in self._outcomes.values():  # before the deaths
+                            for keeper in self._keepers():
+                                keeper.send(outcomes)
                         self._update_keeper()
             elif child.kind is ChildKind.WORKER and not self._stopping and self._is_worn(child):
                 self._replace(post)
@@ -331,7 +355,8 @@ class Supervisor:
     # The end of a child
 
     def _on_end(self, child: Child) -> None:
-        self._receive(child)  # its last messages
+        while child.pipe.waits() and (message := child.pipe.receive()) is not None:  # its last ones
+            self._on_message(child, message)
         code = child.exit_code() or 0
         post = next((post for post in self._all_posts() if post.child is child), None)
         orphaned = child.is_alive()  # then it is the process that it was forked from which has ended
@@ -355,8 +380,16 @@ class Supervisor:
         notes = child.notes()
         executing = [note.run_id for note in notes if not note.returned]
         returned = [note.run_id for note in notes if note.returned]
+        self._name_dropped(child, returned)
         assert child.worker is not None
         return Bury(child.worker, how_it_ended(code), verdict, executing, child.overdue, returned)
+
+    def _name_dropped(self, child: Child, returned: list[str]) -> None:
+        """Name runs whose outcomes died with the worker. Handlers in processes of their own count as returned."""
+        dropped = [run_id for run_id in returned if run_id not in child.handed_over]
+        if dropped:
+            text = "%s died before it could book or hand over the results of %d runs; they are executed again: %s"
+            log.error(text, child.task.name, len(dropped), some_of(dropped))
 
     def _on_vacancy(self, post: Post, child: Child, code: int) -> None:
         if self._stopping:
@@ -390,14 +423,24 @@ class Supervisor:
         else:
             log.info("stopping: handlers have %g s to end; a second signal stops at once", self._plan.grace)
         self._stopping = True
+        self._end_by = 0.0 if at_once else time.monotonic() + self._plan.grace
         for child in self._present():
             child.retire(at_once=at_once)
 
     def _end_keeper(self) -> None:
+        """Let the keeper book and give back what it has. For outcomes that it holds it has the rest of the grace."""
         for keeper in self._keepers():
-            keeper.retire()
-            if not wait([keeper.sentinel], KEEPER_ENDS):
-                keeper.kill()
+            patience = max(self._end_by - time.monotonic(), 0.0) if self._outcomes else 0.0
+            keeper.send(Stop(patience=patience))
+            end = time.monotonic() + patience + KEEPER_ENDS
+            while not wait([keeper.sentinel], 0) and time.monotonic() < end:
+                wait([keeper.sentinel, self._signals.read_end], min(end - time.monotonic(), CHECK_PACE))
+                self._receive(keeper)
+                if self._signals.received():
+                    keeper.send(Stop(at_once=True))
+                    end = min(end, time.monotonic() + KEEPER_ENDS)
+            self._receive(keeper)
             keeper.bury()
             assert self._keeper is not None
             self._keeper.child = None
+        log_dropped((kept.run, kept.change) for message in self._outcomes.values() for kept in message.outcomes)

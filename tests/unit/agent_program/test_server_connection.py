@@ -26,7 +26,8 @@ pytestmark = pytest.mark.anyio
 
 JSON, PROBLEM = "application/json", "application/problem+json"
 AGENT = {"id": "a", "name": "till-1", "tenant": "default", "labels": [], "jobs": None, "version": "", "host": ""}
-AGENT |= {"metrics": None, "enabled": True, "alive": True, "seen_at": None, "created_at": "2026-11-16T09:00:00Z"}
+AGENT |= {"metrics": None, "enabled": True, "alive": True, "seen_at": None}
+AGENT |= {"created_at": "2026-11-16T09:00:00Z", "unreadable": None}
 PAIRED = msgspec.json.encode({"agent": AGENT | {"new": 1}, "token": "wb_own"})
 HELD = HeldLease(id="1", token=2)
 HEARTBEAT = call_of(

@@ -32,3 +32,23 @@ def plain(lines: list[str]) -> list[str]:
 def test_one_form() -> None:
     assert plain(shown(draw_table=True)) == plain(shown(draw_table=False)) == ["queue  runs  paused", "mail     12  no"]
     assert all("\x1b[2m" in shown(draw_table)[0] for draw_table in (True, False)), "names are dim"
+
+
+def fitted(width: int) -> list[str]:
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=True, color_system=None)
+    rows = [
+        TableRow([Text("ok"), Text("a-name-of-thirty-letters-or-so"), Text("12")], Text("a result of some length")),
+        TableRow([Text("wait"), Text("short"), Text("3")], Text("")),
+    ]
+    print_rows(console, ("status", "job", "#"), "result", rows, right=("#",), cut={"job": 10})
+    return out.getvalue().splitlines()
+
+
+def test_a_column_that_may_be_cut_makes_room_for_the_last() -> None:
+    assert fitted(80)[1] == "ok      a-name-of-thirty-letters-or-so  12  a result of some length"
+    assert fitted(60)[1] == "ok      a-name-of-thirty-lette…  12  a result of some length"
+    assert fitted(40)[1] == "ok      a-name-of…  12  a result of som…"
+    assert fitted(40)[2] == "wait    short        3"
+    assert fitted(25)[0] == "status  job          #"
+    assert fitted(25)[1] == "ok      a-name-of…  12", "no room: it is left out"

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from workbell.engine.journal import _ENTRY, Journal, journal_size, read_notes
-from workbell.model.ids import new_id
+from workbell.model.ids import MOST_TOKEN, new_id
 
 
 def work(timeout: float | None = None, token: int = 1) -> Any:
@@ -17,12 +17,12 @@ def work(timeout: float | None = None, token: int = 1) -> Any:
 def test_what_began_and_has_not_ended_is_there() -> None:
     memory = (ctypes.c_ubyte * journal_size(2))()
     writer = Journal(memory)
-    first, second = work(token=7), work(timeout=10)
+    first, second = work(token=MOST_TOKEN), work(timeout=10)
     writer.begin(first)
     writer.begin(second)
     notes = {note.run_id: note for note in read_notes(memory)}
     assert set(notes) == {first.run.id, second.run.id}
-    assert (notes[first.run.id].token, notes[first.run.id].deadline) == (7, None)
+    assert (notes[first.run.id].token, notes[first.run.id].deadline) == (MOST_TOKEN, None)
     late = notes[second.run.id]
     assert late.deadline is not None
     assert 9.99 < late.deadline - late.started < 10.01

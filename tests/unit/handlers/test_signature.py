@@ -123,12 +123,20 @@ def test_further_keywords_are_passed_on_where_the_function_takes_them() -> None:
     assert found.decode(found.encode({"to": "a", "cc": ["b"], "n": 1})) == {"to": "a", "cc": ["b"], "n": 1}
 
 
+def a_task(args: list[Any] | None = None, kwargs: dict[str, Any] | None = None) -> None: ...
+
+
 @pytest.mark.parametrize(
     ("function", "payload", "says"),
     [
         (send, {}, "the argument 'to' is missing; the arguments are to, times"),
         (send, {"too": "a"}, "there is no argument 'too'; the arguments are to, times"),
         (nothing, {"x": 1}, "there is no argument 'x'; it takes none"),
+        (
+            a_task,
+            {"order": 1},
+            """there is no argument 'order'; the arguments are args, kwargs: {"args": […], "kwargs": {…}}""",
+        ),
         (send, {"to": 5}, "the argument 'to': expected str, got int"),
         (send, {"to": None}, "the argument 'to': expected str, got null"),
         (send, {"to": "a", "times": "2"}, "the argument 'times': expected int, got str"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from workbell.http.policies import connection_limits
 from workbell.http.policies.connection_limits import Edge
+from workbell.http.policies.open_limits import most_connections
 from workbell.model.client_address import TrustedProxies
 
 KINDS = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["waiting", "known", "answered"])), max_size=60)
@@ -85,4 +86,4 @@ def test_descriptors_are_left_for_the_process_itself(
     import resource
 
     monkeypatch.setattr(resource, "getrlimit", lambda _kind: (files, files))
-    assert connection_limits.most_connections() == connections
+    assert most_connections() == connections

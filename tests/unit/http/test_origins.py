@@ -25,7 +25,7 @@ def test_a_name_that_points_here_is_not_answered(host: str | None) -> None:
 
 def test_on_a_public_address_only_the_named_hosts_are_answered_if_any_are() -> None:
     assert allowed_hosts("0.0.0.0", ()) == ()
-    assert host_is_allowed("jobs.example", ())
+    assert host_is_allowed("jobs.example", allowed_hosts("0.0.0.0", ()))
     named = allowed_hosts("0.0.0.0", ("jobs.example",))
     assert host_is_allowed("jobs.example:443", named)
     assert not host_is_allowed("other.example", named)
@@ -57,8 +57,63 @@ def test_with_a_public_url_its_pages_are_the_own_ones() -> None:
     assert allowed_hosts("0.0.0.0", (), public) == ()  # any, as without one: agents may come by another name
 
 
-def test_a_page_of_a_named_host_may() -> None:
-    assert origin_is_allowed("https://desk.example", "jobs.example", ("jobs.example", "desk.example"))
+@pytest.mark.parametrize(
+    ("entry", "origin", "may"),
+    [
+        # A name alone: the ports of its scheme, and the port that the request asks for.
+        ("desk.example", "https://desk.example", True),
+        ("Desk.Example", "http://desk.example", True),
+        ("desk.example", "http://desk.example:8321", True),
+        ("desk.example", "https://desk.example:8321", True),
+        ("desk.example", "https://desk.example:8443", False),
+        ("desk.example", "http://desk.example:3000", False),
+        ("desk.example", "https://desk.example.evil", False),
+        ("desk.example", "https://desk.example:x", False),
+        # With a port: that port. With a scheme: that origin.
+        ("desk.example:8443", "https://desk.example:8443", True),
+        ("desk.example:8443", "http://desk.example:8443", True),
+        ("desk.example:8443", "https://desk.example", False),
+        ("desk.example:8443", "http://desk.example:8321", False),
+        ("https://desk.example", "https://desk.example", True),
+        ("https://desk.example/", "https://desk.example", True),
+        ("https://desk.example", "http://desk.example", False),
+        ("https://desk.example", "https://desk.example:8321", False),
+        ("http://desk.example:3000", "http://desk.example:3000", True),
+        ("http://desk.example:3000", "https://desk.example:3000", False),
+        # Names of this machine: every program on it has them, so the port must be said.
+        ("localhost", "http://localhost", False),
+        ("localhost", "http://localhost:8321", False),
+        ("http://localhost:5173", "http://localhost:5173", True),
+        ("[::1]:5173", "http://[::1]:5173", True),
+    ],
+)
+def test_which_pages_of_a_named_host_may(entry: str, origin: str, may: bool) -> None:
+    assert origin_is_allowed(origin, "jobs.example:8321", allowed_hosts("0.0.0.0", ("jobs.example", entry))) is may
+
+
+def test_beside_a_public_url_with_https_a_name_alone_is_for_https() -> None:
+    public = read_public_url("https://jobs.example")
+    hosts = allowed_hosts("0.0.0.0", ("desk.example", "http://old.example"), public)
+    assert origin_is_allowed("https://desk.example", "jobs.example", hosts, public)
+    assert origin_is_allowed("http://old.example", "jobs.example", hosts, public)
+    assert not origin_is_allowed("http://desk.example", "jobs.example", hosts, public)
+
+
+def test_a_host_is_answered_at_any_port() -> None:
+    """A name that was made to lead here is another name; and a proxy may ask by its own port."""
+    hosts = allowed_hosts("0.0.0.0", ("https://desk.example:8443", "jobs.example:1"))
+    assert host_is_allowed("desk.example", hosts)
+    assert host_is_allowed("JOBS.example:8321", hosts)
+    assert not host_is_allowed("other.example:1", hosts)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    ["*", "*.example", "", " ", "a b", "ftp://a.example", "a.example/x", "https://u:p@a.example", "a:b", "ü.de"],
+)
+def test_an_entry_that_no_browser_sends_is_refused(entry: str) -> None:
+    with pytest.raises(SettingsError, match=r"http_hosts: .*; write it as jobs\.example"):
+        allowed_hosts("0.0.0.0", (entry,))
 
 
 @pytest.mark.parametrize(("host", "local"), [("127.0.0.1", True), ("::1", True), ("0.0.0.0", False), ("::", False)])

@@ -115,10 +115,12 @@ def refused(body: Any) -> tuple[str, str]:
         ({"way": SECRET}, "way", "it must be one of `in` and `out` or null"),
         ({"input": []}, "input", "it must be an object, not a list"),
         (
-            {"colour": 1},
-            "colour",
+            {"zebra": 1},
+            "zebra",
             "this server has no such field; it is misspelt, or the server is older than the client",
         ),
+        ({"nmae": 1}, "nmae", "there is no such field; did you mean name?"),
+        ({"parts": [{"color": "red"}]}, "parts.0.color", "there is no such field; did you mean colour?"),
         ({"parts": [{"a` - at `$.b": 1}]}, "parts.0.a` - at `$.b", None),
         (b"{}", "name", "the field is missing"),
         (

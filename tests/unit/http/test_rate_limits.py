@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from workbell.http.policies.rate_limits import MOST, Buckets
+from workbell.http.policies.open_limits import HeldBy
+from workbell.http.policies.rate_limits import MOST, Buckets, CallerRates, Rate
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no fault of the strategy
@@ -13,14 +14,14 @@ from workbell.http.policies.rate_limits import MOST, Buckets
 def test_no_more_than_the_rate_and_the_burst(gaps: list[float], rate: int, burst: int) -> None:
     buckets = Buckets(rate, burst)
     now, taken = 0.0, []
-    for gap in gaps:
+    for gap_number, gap in enumerate(gaps):
         now += gap
         wait = buckets.take("a", now)
         assert wait >= 0
         if not wait:
             taken.append(now)
         else:
-            assert not Buckets(rate, burst).take("a", now)  # somebody else has a bucket of their own
+            assert not buckets.take(f"b{gap_number}", now)  # somebody else has a bucket of their own
     for place, start in enumerate(taken):
         for end in range(place, len(taken)):
             assert end - place + 1 <= burst + rate * (taken[end] - start) + 1e-6
@@ -39,3 +40,12 @@ def test_many_names_do_not_fill_the_memory() -> None:
     for number in range(2 * MOST):
         buckets.take(str(number), 0)
     assert len(buckets._levels) <= MOST
+
+
+def test_a_caller_that_its_tenant_refuses_has_paid_nothing() -> None:
+    rates = CallerRates(of_caller=Rate(0.1, 1), of_tenant=Rate(1, 1))
+    ada, bob = HeldBy("a", "ada"), HeldBy("a", "bob")
+    assert rates.take(ada, 0.0) == 0
+    assert rates.take(bob, 0.0) == 1, "the tenant's bucket is empty"
+    assert rates.take(bob, 1.0) == 0, "and bob still has his own token"
+    assert rates.take(bob, 2.0) == 9

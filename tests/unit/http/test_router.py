@@ -130,7 +130,17 @@ async def test_another_method_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(HTTPException) as raised:
         await ROUTES.handle(scope | dict(child), None, None)  # type: ignore[arg-type]
     assert raised.value.status_code == 405
-    assert raised.value.headers == {"Allow": "GET, POST"}
+    assert raised.value.headers == {"Allow": "GET, HEAD, POST"}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("thing", ["schedules", "jobs"])
+async def test_what_is_made_by_its_name_says_so(thing: str) -> None:
+    scope = scope_of("POST", f"/api/v1/{thing}")
+    _, child = ROUTES.matches(scope)
+    with pytest.raises(HTTPException, match=f"PUT /api/v1/{thing}/{{name}} makes one") as raised:
+        await ROUTES.handle(scope | dict(child), None, None)  # type: ignore[arg-type]
+    assert raised.value.status_code == 405
 
 
 def test_an_encoded_slash_is_no_fixed_path() -> None:

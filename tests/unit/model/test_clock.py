@@ -79,6 +79,7 @@ class Server:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.moment, self.ahead, self.takes, self.asked = 1000.0, 0.0, [0.0], 0
         monkeypatch.setattr(module, "time", self)
+        monkeypatch.setattr(module, "boot_clock", lambda: self.monotonic)
         self.clock = SystemClock()
 
     def monotonic(self) -> float:

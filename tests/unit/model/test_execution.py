@@ -53,6 +53,7 @@ def test_every_field_is_there() -> None:
             {"status": "pending", "next_retry_at": LATER, "error": "ValueError: bad"},
         ),
         (Status.RUNNING, {}, {"status": "running", "started_at": NOW, "locked": NOW, "attempt_number": 1}),
+        (Status.RUNNING, {"attempt": 2, "error": "earlier"}, {"attempt_number": 2, "error": None}),
         (Status.FAILED, {"attempt": 3, "error": "bad"}, {"status": "failed", "error": "bad", "locked": None}),
         (Status.CANCELED, {"error": "earlier", "reason": "enough"}, {"status": "failed", "error": "enough"}),
     ],

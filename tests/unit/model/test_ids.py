@@ -7,14 +7,27 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from random import Random
+from random import Random, SystemRandom
 from typing import Any
 from uuid import UUID
 
+import msgspec
 import pytest
 
 from workbell.model.clock import EPOCH
-from workbell.model.ids import LAST_ID, IdSource, first_id_at, is_id, lane_id, new_id, time_of
+from workbell.model.ids import (
+    FIRST_ID,
+    LAST_ID,
+    MOST_TOKEN,
+    IdSource,
+    first_id_at,
+    id_of,
+    is_id,
+    lane_id,
+    new_id,
+    new_lease_token,
+    time_of,
+)
 
 
 def test_an_id_is_a_uuid_of_version_7_with_its_time_in_front() -> None:
@@ -100,6 +113,40 @@ def test_a_forked_child_does_not_repeat_its_parents_ids(tmp_path: Path) -> None:
     assert not {made[-12:] for made in mine} & {made[-12:] for made in theirs}
 
 
+def test_lease_tokens_are_never_drawn_twice_and_fill_53_bits() -> None:
+    drawn = [new_lease_token() for _ in range(20_000)]
+    assert len(set(drawn)) == len(drawn)
+    assert 1 <= min(drawn) < 2**45
+    assert 2**52 < max(drawn) <= MOST_TOKEN == 2**53 - 1
+
+
+@pytest.mark.parametrize(("lot", "token"), [(0, 1), (MOST_TOKEN - 1, MOST_TOKEN)])
+def test_lease_tokens_begin_with_1_and_end_with_the_largest_exact_integer(
+    lot: int, token: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """0 is that of a run that was never claimed."""
+    monkeypatch.setattr(SystemRandom, "_randbelow", lambda self, below: min(lot, below - 1))
+    assert new_lease_token() == token
+    assert float(token) == token
+    assert msgspec.json.decode(msgspec.json.encode(token)) == token
+
+
+@pytest.mark.filterwarnings("ignore:This process")  # forking with threads about: newer Pythons warn
+def test_forked_children_do_not_draw_alike(tmp_path: Path) -> None:
+    new_lease_token()
+    for child in range(2):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                (tmp_path / str(child)).write_text("\n".join(str(new_lease_token()) for _ in range(100)))
+            finally:
+                os._exit(0)
+        os.waitpid(pid, 0)
+    drawn = [new_lease_token() for _ in range(100)]
+    drawn += [int(token) for child in range(2) for token in (tmp_path / str(child)).read_text().split()]
+    assert len(set(drawn)) == len(drawn) == 300
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "x", None, 5, b"01890000-0000-7000-8000-000000000001", "01890000-0000-7000-8000-000000000001\n",
@@ -127,3 +174,28 @@ def test_a_lane_is_named_by_its_four_parts() -> None:
     assert all(0 <= lane < 2**63 for lane in lanes)
     # It is stored: it must be the same in every process and version.
     assert lane_id("default", "default", "send", None) == 2761588290041341043
+
+
+ULIDS = [f"{first}{rest}" for first in "07" for rest in ("0" * 25, "Z" * 25, "1J9X2VABCDEFGHJKMNPQRSTVW")]
+
+
+def test_a_uuid_stands_for_itself() -> None:
+    made = new_id()
+    assert id_of(made) == id_of(made.upper()) == made
+
+
+def test_ulids_keep_their_bits_and_so_their_order() -> None:
+    ids = [id_of(text) for text in sorted(ULIDS)]
+    assert ids == sorted(set(ids))
+    assert all(is_id(one) for one in ids)
+    assert (ids[0], ids[-1]) == (FIRST_ID, LAST_ID)
+    assert id_of("01ARZ3NDEKTSV4RRFFQ69G5FAV") == id_of("01arz3ndektsv4rrffq69g5fav")
+    assert id_of("01ARZ3NDEKTSV4RRFFQ69G5FAV") == "01563e3a-b5d3-d676-4c61-efb99302bd5b"  # as the ULID page says
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "job_run_1", "8" + "Z" * 25, "0" * 25, "cjld2cjxh0000qzrmn831i7rn", "\ud800", 7]
+)
+def test_any_other_text_has_an_id_of_its_own(text: object) -> None:
+    assert is_id(id_of(text))
+    assert id_of(text) == id_of(text) != id_of(f"{text}.")

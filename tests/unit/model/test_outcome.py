@@ -13,9 +13,19 @@ from tests.unit.makers import NOW, run_in
 from workbell.errors import InvalidPayload
 from workbell.model.cancel_snooze import Cancel, RetryAfter, Snooze
 from workbell.model.error_text import error_type
-from workbell.model.outcome import HANDED_BACK, EndedOutcome, Later, Outcome, Raised, Returned, decide, read_return
+from workbell.model.outcome import (
+    HANDED_BACK,
+    EndedOutcome,
+    Later,
+    Outcome,
+    OutsideWindow,
+    Raised,
+    Returned,
+    decide,
+    read_return,
+)
 from workbell.model.retry import Retry
-from workbell.model.run import Options, Run, Status
+from workbell.model.run import Options, Run, RunWindow, Status
 from workbell.model.state import Move, Retention, Transition
 
 KEEP = Retention(timedelta(days=7), timedelta(days=30))
@@ -43,6 +53,8 @@ def decided(outcome: Outcome, run: Run | None = None, job_retry: Retry | None = 
         (EndedOutcome("not needed"), None, Move.CANCEL, Status.CANCELED, "not needed"),
         (Later(timedelta(seconds=5), "busy"), None, Move.SNOOZE, Status.SCHEDULED, "busy"),
         (HANDED_BACK, None, Move.RELEASE, Status.QUEUED, None),
+        (OutsideWindow(END), None, Move.SNOOZE, Status.SCHEDULED, "outside the window"),
+        (OutsideWindow(None), None, Move.CANCEL, Status.CANCELED, "window"),
         (FAILED, None, Move.RETRY, Status.SCHEDULED, "error"),
         (FAILED, running(failures=1), Move.RETRY, Status.SCHEDULED, "error"),
         (FAILED, running(failures=2), Move.FAIL, Status.FAILED, "error"),
@@ -97,11 +109,12 @@ def test_an_error_the_policy_gives_up_on_ends_the_run() -> None:
 
 
 def test_a_final_failure_makes_the_run_that_follows() -> None:
-    """B8: a new run after the delay, linked to the failed one."""
-    options = Options(auto_reschedule=30, reschedules_left=2)
+    """B8: a new run after the delay, linked to the failed one, and held to the same window."""
+    options = Options(auto_reschedule=30, reschedules_left=2, window=RunWindow("02:00", "06:00", "UTC"))
     change = decided(FAILED, running(options, failures=2))
     (follow,) = change.then
     assert follow.run.rescheduled_from == change.run_id
+    assert follow.run.options.window == options.window
     assert follow.run.scheduled_for == END + timedelta(seconds=30)
     assert decided(FAILED, running(options)).then == ()  # it is tried again first
 

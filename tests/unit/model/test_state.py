@@ -12,7 +12,7 @@ import pytest
 
 from tests.unit.makers import NOW, run_in
 from workbell.model import state
-from workbell.model.run import FINAL, LIVE, PENDING, AttemptStatus, NewRun, Options, Run, Status
+from workbell.model.run import FINAL, LIVE, PENDING, AttemptStatus, NewRun, Options, Run, Status, last_attempt
 from workbell.model.state import CHANGED, CRASH_LIMIT, MOVES, IllegalMove, Move, Retention, Transition
 
 LATER = NOW + timedelta(seconds=10)
@@ -23,7 +23,7 @@ PROTOCOL = Path(__file__).parents[3] / "docs" / "protocol.md"
 # Each constructor with the targets it can lead to from a plain run.
 CONSTRUCTORS: dict[Move, tuple[Callable[[Run], Transition], Status]] = {
     Move.DISPATCH: (lambda run: state.dispatch(run, LATER), Status.QUEUED),
-    Move.START: (lambda run: state.start(run, LATER, worker="w", lease_until=LATER + DAY), Status.RUNNING),
+    Move.START: (lambda run: state.start(run, LATER, worker="w", lease_until=LATER + DAY, token=7), Status.RUNNING),
     Move.SUCCEED: (lambda run: state.succeed(run, LATER, result='"x"', keep=DAY), Status.SUCCEEDED),
     Move.RETRY: (lambda run: state.retry(run, LATER, error="E", reason="error", wait=DAY), Status.SCHEDULED),
     Move.FAIL: (lambda run: state.fail(run, LATER, error="E", reason="error", keep=DAY), Status.FAILED),
@@ -69,7 +69,7 @@ def test_every_move_from_every_status(move: Move, status: Status) -> None:
     assert after.status is target
     assert after.updated_at == LATER
     assert after.lease_until == (LATER + DAY if target is Status.RUNNING else None)
-    assert (after.token, after.cancel_requested) == (run.token + (move is Move.START), False)
+    assert (after.token, after.cancel_requested) == (7 if move is Move.START else run.token, False)
     assert (after.finished_at, after.remove_at) == ((LATER, LATER + DAY) if target in FINAL else (None, None))
     assert (after.worker is None) is (
         target is not Status.RUNNING and (target not in FINAL or status is not Status.RUNNING)
@@ -119,6 +119,21 @@ def test_a_snooze_spends_nothing() -> None:
     run = run_in(Status.RUNNING, failures=1)
     change = state.snooze(run, LATER, wait=DAY, reason="not ready")
     assert (change.failures, change.scheduled_for, change.reason) == (1, LATER + DAY, "not ready")
+
+
+def test_a_run_put_off_is_as_if_it_had_never_been_claimed() -> None:
+    run = run_in(Status.RUNNING, attempt=3, failures=2, error="E", reason="error", suspect=True)
+    change = state.put_off(run, LATER, until=LATER + DAY)
+    assert (change.attempt, change.failures, change.ended, change.error) == (2, 2, None, "E")
+    assert (change.scheduled_for, change.reason, change.suspect) == (LATER + DAY, "outside the window", True)
+
+
+def test_a_run_that_is_shut_out_keeps_its_error() -> None:
+    run = run_in(Status.RUNNING, attempt=2, failures=1, error="E", reason="error")
+    change = state.shut_out(run, LATER, keep=DAY)
+    assert (change.status, change.reason, change.error) == (Status.CANCELED, "window", "E")
+    assert (change.started_at, change.finished_at, change.remove_at) == (None, LATER, LATER + DAY)
+    assert last_attempt(change.after(run)) is None, "no handler was called"
 
 
 def test_a_lost_worker_is_not_held_against_a_run_unless_it_ran_alone() -> None:
@@ -179,7 +194,7 @@ class TestCancelAskedFor:
         ended = state.obey_cancel(self.ASKED, change, KEEP)
         assert (ended.move, ended.status, ended.reason) == (Move.CANCEL, Status.CANCELED, "enough")
         assert (ended.failures, ended.losses) == (change.failures, change.losses)
-        assert ended.error == (change.error or "E: old")
+        assert ended.error == (None if change.ended is None else change.ended.error), "of the attempt that it ends"
         assert (ended.finished_at, ended.remove_at) == (LATER, LATER + KEEP.other)
 
     def test_what_has_ended_by_itself_has_ended(self) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import workbell
 from workbell.errors import SettingsError
-from workbell.process.platform import NOTHING, platform, process_context
+from workbell.process.platform import NOTHING, _platform, platform, process_context
 
 SOURCE = Path(workbell.__file__).parent
 # Windows has no `resource`, and macOS counts its memory in other units.
@@ -31,6 +31,12 @@ def test_linux_has_all(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("WORKBELL_PLATFORM", value)
     assert all(platform())
     assert process_context([]).get_start_method() == "forkserver"
+
+
+def test_macos_has_no_locks_of_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its Python has names for them, and its kernel another `struct flock`."""
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert _platform.__wrapped__("auto").open_file_locks is False
 
 
 def test_anything_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

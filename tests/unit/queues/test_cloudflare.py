@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.receiver import receiving
 from workbell import InvalidUrl, QueueUnavailable
 from workbell.queues.cloudflare import TOKEN, CloudflareQueue, _text, open_url
 from workbell.queues.message import decode, encode
@@ -74,3 +76,15 @@ def test_messages_come_in_three_forms(run: str, form: str) -> None:
     text = encode(run)
     bodies = {"plain": text, "base64": base64.b64encode(text.encode()).decode(), "value": json.loads(text)}
     assert decode(_text(bodies[form])) == run
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("delay", "seconds"), [(0, 0), (0.5, 1), (43_200, 43_200), (90_000, 43_200)])
+async def test_a_delay_is_of_whole_seconds_and_at_most_half_a_day(delay: float, seconds: int) -> None:
+    """Longer ones Cloudflare refuses, with all that is given back beside them."""
+    async with receiving(b'HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n{"success":true}') as receiver:
+        queue = open_url(f"{URL[:-8]}{'0' * 32}?api=http://127.0.0.1:{receiver.port}")
+        await asyncio.to_thread(queue.give_back, ["lease"], delay)
+        queue.close()
+    (sent,) = receiver.requests
+    assert json.loads(sent.body) == {"retries": [{"lease_id": "lease", "delay_seconds": seconds}]}

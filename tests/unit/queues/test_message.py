@@ -23,8 +23,9 @@ def test_what_is_sent_is_read(run: str) -> None:
 
 @given(IDS, st.sampled_from(["run", "kumofireJobRunId"]), st.booleans())
 def test_without_a_version_it_is_the_first(run: str, name: str, versioned: bool) -> None:
-    """D7: also the message of Kumofire Jobs."""
-    assert decode(json.dumps({name: run} | ({"version": 1} if versioned else {}))) == run
+    """D7: also the message of Kumofire Jobs, as text or as the fields that a host has read already."""
+    fields = {name: run} | ({"version": 1} if versioned else {})
+    assert decode(json.dumps(fields)) == decode(fields) == run
 
 
 @given(st.integers().filter(lambda number: number != 1))
@@ -49,3 +50,7 @@ def test_whatever_comes_nothing_else_is_raised(content: bytes) -> None:
 def test_what_is_no_message(text: str | bytes) -> None:
     with pytest.raises(UnknownMessage, match="cannot be read"):
         decode(text)
+    with suppress(ValueError):
+        fields = json.loads(text)
+        with pytest.raises(UnknownMessage, match="cannot be read"):
+            decode(fields)

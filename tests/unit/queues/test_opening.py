@@ -11,10 +11,12 @@ import pytest
 from tests.support.folder_queue import FOLDER_QUEUE
 from tests.support.third_party import install_queue
 from workbell import InvalidUrl, MissingPackage, SettingsError, Workbell
+from workbell.doctor.queue import queue_findings
 from workbell.queues.in_store import InStoreQueue
 from workbell.queues.opening import open_queue
 from workbell.settings import Settings, load
 from workbell.stores.memory.store import MemoryStore
+from workbell.stores.opening import open_store
 
 
 @pytest.fixture
@@ -83,3 +85,26 @@ def test_it_is_a_setting_like_others(tmp_path: Path) -> None:
     assert load(environment={}).queue_url == "store://"
     assert load(environment={}, file=file).queue_url == "folder://a"
     assert load(environment={"WORKBELL_QUEUE_URL": "folder://b"}, file=file).queue_url == "folder://b"
+
+
+@pytest.mark.parametrize(
+    ("url", "wakes"),
+    [
+        ("sqlite:///{folder}/workbell.db", True),
+        ("memory://", True),
+        ("d1+https://bridge.example.com", False),
+    ],
+)
+def test_what_the_doctor_says_of_the_stores_own_hints(
+    url: str, wakes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asks the store, and connects to nothing for it."""
+    monkeypatch.setenv("WORKBELL_D1_TOKEN", "a-token")
+    store = open_store(url.format(folder=tmp_path))
+    (found,) = queue_findings("store://", store, 2.5)
+    store.close()
+    if wakes:
+        assert found.text == "the store's own hints wake workers"
+    else:
+        says = "nothing wakes workers, as the store's hints do not reach them; they poll every 2.5 s"
+        assert found == ("note", "queue", says, "a queue (`queue_url`) wakes them at once.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,9 +15,12 @@ import pytest
 from tests.support.waiting import until
 from tests.unit.makers import run_in
 from workbell.errors import InvalidOption, RunNotFound, StoreError, StoreUnavailable, WaitTimeout, WorkbellError
+from workbell.model import state
 from workbell.model.run import Run, Status
 from workbell.runs.waiter import Waiter
+from workbell.stores.publisher import Pair
 
+START = datetime(2030, 1, 1, tzinfo=UTC)
 IDS = [f"01890000-0000-7000-8000-{number:012x}" for number in range(50)]
 
 
@@ -38,8 +41,17 @@ class FakeStore:
             raise self.error
         return {run_id: self.kept[run_id] for run_id in ids if run_id in self.kept}
 
-    def end(self, run_id: str, status: Status = Status.SUCCEEDED) -> None:
-        self.kept[run_id] = msgspec.structs.replace(self.kept[run_id], status=status)
+    def end(self, run_id: str, status: Status = Status.SUCCEEDED) -> Pair:
+        """End a run; the answer is what tells of it."""
+        before = msgspec.structs.replace(run_in(Status.QUEUED), id=run_id)
+        self.kept[run_id] = msgspec.structs.replace(before, status=status)
+        return before, state.cancel(before, START, reason="told", keep=timedelta(days=1))
+
+
+def waits_for(waiter: Waiter, run_id: str) -> int:
+    """How many wait for a run."""
+    wait = waiter._waiting.get(run_id)
+    return 0 if wait is None else len(wait.futures)
 
 
 @pytest.fixture
@@ -64,18 +76,45 @@ def test_many_waits_share_one_thread_and_one_question(fake: FakeStore, waiter: W
     with ThreadPoolExecutor(len(IDS)) as threads:
         futures = [threads.submit(waiter.wait, run_id, 30) for run_id in IDS]
         until(lambda: fake.asked and len(fake.asked[-1]) == len(IDS), "one question about all")
-        for run_id in IDS:
-            fake.end(run_id)
-        waiter.moved([])
+        waiter.moved([fake.end(run_id) for run_id in IDS])
         assert [future.result(30).id for future in futures] == IDS
     assert fake.threads == {"workbell-wait"}
     assert waiter._waiting == {}
 
 
+def test_what_ends_here_is_read_alone(fake: FakeStore, waiter: Waiter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what nobody waits for is not read: 100 runs of others made 100 reads of all that was waited for."""
+    monkeypatch.setattr("workbell.runs.waiter.FASTEST", 60.0)  # from the first read on, only what is told counts
+    monkeypatch.setattr("workbell.runs.waiter.SLOWEST", 60.0)
+    with ThreadPoolExecutor(20) as threads:
+        futures = [threads.submit(waiter.wait, run_id, 30) for run_id in IDS[:20]]
+        until(lambda: {run_id for asked in fake.asked for run_id in asked} == set(IDS[:20]), "each to be asked for")
+        assert sum(map(len, fake.asked)) == 20, "once, and not again for each that is added"
+        fake.asked.clear()
+        waiter.moved([fake.end(run_id) for run_id in IDS[20:]])
+        going_on = fake.kept[IDS[1]]
+        waiter.moved([(going_on, state.dispatch(msgspec.structs.replace(going_on, status=Status.SCHEDULED), START))])
+        waiter.moved([fake.end(IDS[0])])
+        assert futures[0].result(30).id == IDS[0]
+        assert fake.asked == [[IDS[0]]]
+        waiter.moved([fake.end(run_id) for run_id in IDS[:20]])
+        assert [future.result(30).id for future in futures] == IDS[:20]
+
+
+def test_what_ends_elsewhere_is_found_while_others_end_here(fake: FakeStore, waiter: Waiter) -> None:
+    with ThreadPoolExecutor(2) as threads:
+        elsewhere = threads.submit(waiter.wait, IDS[0], 30)
+        until(lambda: fake.asked, "it to be asked for")
+        fake.end(IDS[0])
+        while not elsewhere.done():
+            assert waiter.wait(fake.end(IDS[1])[0].id, 30).id == IDS[1]
+        assert elsewhere.result().id == IDS[0]
+
+
 def test_two_waits_for_one_run(fake: FakeStore, waiter: Waiter) -> None:
     with ThreadPoolExecutor(2) as threads:
         futures = [threads.submit(waiter.wait, IDS[0], 30) for _ in range(2)]
-        until(lambda: len(waiter._waiting.get(IDS[0], [])) == 2, "both to wait")
+        until(lambda: waits_for(waiter, IDS[0]) == 2, "both to wait")
         fake.end(IDS[0])
         assert {future.result(30).id for future in futures} == {IDS[0]}
 
@@ -94,7 +133,7 @@ async def _await_two(fake: FakeStore, waiter: Waiter) -> None:
         await waiter.await_(IDS[0], 0.01)
     first = asyncio.ensure_future(waiter.await_(IDS[1], 30))
     second = asyncio.ensure_future(waiter.await_(IDS[1], 30))
-    await asyncio.to_thread(until, lambda: len(waiter._waiting.get(IDS[1], [])) == 2)
+    await asyncio.to_thread(until, lambda: waits_for(waiter, IDS[1]) == 2)
     first.cancel()
     with pytest.raises(asyncio.CancelledError):
         await first
@@ -113,8 +152,7 @@ def test_an_unreachable_store_is_waited_out(fake: FakeStore, waiter: Waiter) -> 
         future = threads.submit(waiter.wait, IDS[0], 30)
         until(lambda: len(fake.asked) >= 2, "the store to be asked again")
         fake.error = None
-        fake.end(IDS[0])
-        waiter.moved([])
+        waiter.moved([fake.end(IDS[0])])
         assert future.result(30).id == IDS[0]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.unit.makers import NOW, run_in
@@ -12,11 +13,18 @@ from workbell.model.capability import Capability
 from workbell.model.limit import Limit, Use
 from workbell.model.pause import Pause
 from workbell.model.rate import Rate, to_micros
-from workbell.model.run import Status
+from workbell.model.run import Options, Outside, RunWindow, Status
 from workbell.runs.why import explain
 
 MINUTE = timedelta(minutes=1)
+OPENING = NOW + timedelta(hours=14)
 STARTS = [(to_micros(NOW - timedelta(seconds=56.8)), 1), (to_micros(NOW), 1)]
+
+
+def windowed(outside: Outside = Outside.DEFER) -> dict[str, Any]:
+    """The fields of a run that a tick of a schedule with a window made."""
+    options = Options(window=RunWindow("02:00", "06:00", "UTC", outside))
+    return {"schedule": "01890000-0000-7000-8000-000000000001", "options_text": msgspec.json.encode(options).decode()}
 
 
 @pytest.mark.parametrize(
@@ -32,9 +40,39 @@ STARTS = [(to_micros(NOW - timedelta(seconds=56.8)), 1), (to_micros(NOW), 1)]
         ),
         (
             Status.SCHEDULED,
+            {"scheduled_for": NOW + MINUTE, "failures": 1, "attempt": 2, "reason": "busy"},  # failed, then snoozed
+            {},
+            ["due in 60 s", "Its handler asked for later: busy."],
+        ),
+        (
+            Status.SCHEDULED,
             {"scheduled_for": NOW + MINUTE, "reason": "busy"},
             {},
             ["Its handler asked for later: busy."],
+        ),
+        (
+            Status.SCHEDULED,
+            {"scheduled_for": OPENING, "reason": "outside the window", "error": "E", "attempt": 1, **windowed()},
+            {},
+            ["put off to the window's opening at 2030-01-02 02:00:00 UTC, in 14 h (02:00–06:00, UTC). Attempt 1"],
+        ),
+        (
+            Status.SCHEDULED,
+            {"scheduled_for": OPENING, **windowed()},  # a tick outside the window made it
+            {},
+            ["It is due in 14 h, at 2030-01-02 02:00:00 UTC."],
+        ),
+        (
+            Status.SCHEDULED,
+            {"scheduled_for": NOW + MINUTE, **windowed()},
+            {},
+            ["outside the window (02:00–06:00, UTC): it will be put off to the window's opening at 2030-01-02 02:00"],
+        ),
+        (
+            Status.SCHEDULED,
+            {"scheduled_for": NOW + MINUTE, **windowed(Outside.SKIP)},
+            {},
+            ["outside the window (02:00–06:00, UTC): it will end."],
         ),
         (
             Status.QUEUED,

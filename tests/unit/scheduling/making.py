@@ -18,6 +18,7 @@ from workbell.scheduling.rule import rule_of
 
 DAY = datetime(2030, 1, 7, tzinfo=UTC)  # a Monday
 ID = "01890000-0000-7000-8000-000000000001"
+BLOCKER = "01890000-0000-7000-8000-00000000000b"  # a run that is in the way
 Fate = tuple[str, str, int]
 
 
@@ -67,7 +68,7 @@ class Story:
 
     def look(self, when: datetime, *, busy: bool = False) -> list[Fate]:
         """What became of ticks: outcome, from when (and until when), how many."""
-        change = decide(self.now, rule_of(self.now), when, busy=busy, make_run=make_run)
+        change = decide(self.now, rule_of(self.now), when, blocker=BLOCKER if busy else None, make_run=make_run)
         assert change.expected == self.now.version
         self.now = msgspec.structs.replace(change.schedule, version=self.now.version + 1)
         self.ledger += change.ticks

@@ -193,6 +193,25 @@ class TestWindow:
         assert story.ledger[-2].run == story.runs[0].run.id
         assert len(story.runs) == 2
 
+    def test_the_status_says_deferred_until_a_tick_fires(self) -> None:
+        """Nothing has run yet: the run of the tick is due when the window opens."""
+        story = Story(schedule(HOURLY, window=("06:00", "08:00"), overlap="allow"))
+        story.look(at("01:00"))
+        assert story.now.last_fire_status is FireStatus.DEFERRED
+        assert story.now.last_status == "deferred"
+        story.look(at("03:30"))
+        assert story.now.last_fire_status is FireStatus.DEFERRED, "its ticks were coalesced into the deferred run"
+        story.look(at("07:00"))
+        assert story.now.last_fire_status is FireStatus.FIRED
+
+    def test_the_status_of_a_held_tick_that_goes(self) -> None:
+        """`queue_one`: its run is due now, so it has fired; with a closed window the run is due at the opening."""
+        for options, status in (({}, FireStatus.FIRED), ({"window": ("01:00", "02:30")}, FireStatus.DEFERRED)):
+            story = Story(schedule(HOURLY, overlap="queue_one", **options))
+            story.look(at("02:00"), busy=True)
+            story.look(at("02:45"))
+            assert (story.ledger[-1].outcome, story.now.last_fire_status) == ("deferred", status)
+
     def test_a_look_in_between_is_part_of_the_same(self) -> None:
         story = Story(schedule(HOURLY, window=("06:00", "08:00"), overlap="allow"))
         story.look(at("01:00"))
@@ -330,6 +349,12 @@ def test_jitter_is_the_same_for_the_same_tick() -> None:
     assert first.runs[0].run.status is Status.SCHEDULED
 
 
+def test_jitter_does_not_carry_a_run_out_of_the_window() -> None:
+    story = Story(schedule("55 1 * * *", window=("01:00", "02:00"), jitter=86_000.0))
+    assert story.look(at("01:55")) == [("fired", "01:55", 1)]
+    assert story.due == ["01:55"]
+
+
 def test_a_month_without_a_scheduler_is_a_handful_of_rows() -> None:
     """P12: a per-second schedule."""
     month = at("00:30", 30)
@@ -355,6 +380,13 @@ class TestPending:
             ("02:00", "04:00", 3),
         ]
         assert {tick.reason for tick in rows} == {"paused"}
+
+    def test_one_tick(self) -> None:
+        now = schedule(HOURLY)
+        rows = account_for_pending(now, rule_of(now), at("01:30"), "paused")
+        assert [(show(tick.due), tick.until, tick.count, tick.outcome) for tick in rows] == [
+            ("01:00", None, 1, "skipped")
+        ]
 
     def test_nothing_is_pending(self) -> None:
         now = schedule(HOURLY)

@@ -34,7 +34,7 @@ PARIS = timezone(timedelta(hours=1))
     ],
 )
 def test_every_field_has_its_column(kind: type[msgspec.Struct], columns: list[str], ordered: bool) -> None:
-    fields = [RENAMED.get(name, name) for name in kind.__struct_fields__]
+    fields = [RENAMED.get(name, name) for name in kind.__struct_fields__ if name != "unreadable"]
     assert (fields == columns) if ordered else (sorted(fields) == sorted(columns))
 
 

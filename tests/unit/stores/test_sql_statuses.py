@@ -16,6 +16,7 @@ import pytest
 from tests.support.sql_scopes import Nodes, Scope, scopes
 from workbell.model.access import TokenKind
 from workbell.model.event import MatchOutcome
+from workbell.model.rewind import RewindKind
 from workbell.model.run import FINAL, LIVE, AttemptStatus, Status
 from workbell.model.schedule import FireStatus, ScheduleKind, TickOutcome
 from workbell.model.state import MOVES, Move
@@ -39,6 +40,7 @@ WORDS: dict[tuple[str, str], frozenset[str]] = {
     ("workbell_schedules", "last_fire_status"): frozenset(FireStatus),
     ("workbell_reports", "last_run_status"): frozenset(REPORTED.values()),
     ("workbell_tokens", "kind"): frozenset(TokenKind),
+    ("workbell_rewinds", "kind"): frozenset(RewindKind),
 }
 COLUMNS = {column for _, column in WORDS}
 STATUSES = frozenset(Status)
@@ -81,6 +83,7 @@ INDEXED: dict[Status, set[str]] = {
         "running_in_lane",
         "leases",
         "held_by",
+        "leases_of",
         "running_within",
         "started_now",
         "as_many_started",
@@ -412,9 +415,8 @@ BOTH_FAULTS = [
     ("pending_of_tag", "<> 'running'", "<> 'runing'", wrong_words, "status of workbell_runs is never 'runing'"),
     ("held_by", "'running'", "'failed'", wrong_words, "status of workbell_runs is never 'failed'"),
     ("others_of_tag", "'queued'", "'waiting'", wrong_words, "status of workbell_runs is never 'waiting'"),
-    ("broken_schedules", "'scheduler_failed'", "'failed'", wrong_words, "of workbell_schedules is never 'failed'"),
     ("claim", "q.status = 'queued'", "q.status = 'scheduled'", wrong_writes, "no move of it comes from scheduled"),
-    ("others_of_tag", "SELECT r.id", "DELETE", wrong_writes, "not listed in MOVED_BY or WRITTEN_IN"),
+    ("find_live", "SELECT {live}", "DELETE", wrong_writes, "not listed in MOVED_BY or WRITTEN_IN"),
     ("mark_alone", "token = :token AND ", "", wrong_writes, "without a guard on its token"),
     ("set_progress", " AND status = 'running'", "", wrong_writes, "no guard on the status"),
     ("set_progress", " AND status = 'running'", " OR status = 'running'", wrong_writes, "no guard on the status"),

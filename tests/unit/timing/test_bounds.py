@@ -135,3 +135,9 @@ def test_a_time_without_a_zone_is_refused(timing: Timing) -> None:
             ask(naive)
         with pytest.raises(JobsError, match="expected a datetime"):
             ask("2026-01-01")  # type: ignore[arg-type]
+
+
+def test_the_last_day_has_the_new_year_of_zones_that_are_ahead() -> None:
+    """There it is the year 9999 already."""
+    new_year = Cron("0 0 1 1 *", "Asia/Tokyo").next(datetime(9998, 6, 1, tzinfo=UTC))
+    assert new_year == datetime(9998, 12, 31, 15, tzinfo=UTC)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from rich.pretty import pretty_repr
 
@@ -16,7 +17,9 @@ from workbell.errors import EndpointNotFound, EndpointRefused, InvalidEvent, Inv
 from workbell.handlers.resources import Resources
 from workbell.model.endpoint import Health
 from workbell.model.ids import new_id
+from workbell.model.trigger import RetryConfig
 from workbell.trust.sealing import Sealer, new_key
+from workbell.webhooks.describe import is_sealed
 
 SECRET = "whsec_" + "QUJD" * 10
 HEADERS = {"Authorization": "Bearer hush-hush"}
@@ -62,6 +65,7 @@ def test_what_is_left_open_has_a_default(scene: Scene) -> None:
         "tenant": "default",
         "created_at": now,
         "updated_at": now,
+        "unreadable": None,
     }
 
 
@@ -89,6 +93,23 @@ def test_everything_can_be_said_and_changed(scene: Scene) -> None:
     assert (found.headers_text, found.rate, found.timeout, found.retry) == (None, None, None, None)
     assert (found.patterns, found.concurrency, found.description) == (("a.**",), 2, "The shop")
     assert (found.secrets, found.updated_at, found.created_at) == (endpoint.secrets, later, endpoint.created_at)
+
+
+@pytest.mark.parametrize(
+    ("given", "policy"),
+    [
+        ({}, Retry(attempts=10, delay=5, factor=6, cap=86400, jitter=0)),
+        ({"initial_delay_ms": 7000}, Retry(attempts=10, delay=7, factor=6, cap=86400, jitter=0)),
+        ({"max_attempts": 4}, Retry(attempts=4, delay=5, factor=6, cap=86400, jitter=0)),
+        ({"max_delay_ms": 2000}, Retry(attempts=10, delay=5, factor=6, cap=2, jitter=0)),
+        ({"initial_delay_ms": 200_000_000}, Retry(attempts=10, delay=200_000, factor=6, cap=200_000, jitter=0)),
+    ],
+)
+def test_what_a_policy_leaves_out_is_as_for_deliveries(scene: Scene, given: RetryConfig, policy: Retry) -> None:
+    """Ten attempts over three and a half days, without jitter, and no cap below the delay."""
+    endpoint, _ = scene.webhooks.add(URL, patterns="posts.*", retry=given)
+    assert endpoint.retry == policy
+    assert scene.webhooks.update(endpoint.id, retry=given).retry == policy
 
 
 def test_changes_reach_what_is_sent(scene: Scene, sender: Pretended) -> None:
@@ -172,7 +193,7 @@ BAD: list[tuple[dict[str, Any], type[WorkbellError], str]] = [
     ({"retry": {"attempts": 3}}, InvalidOption, "there is no 'attempts'"),
     ({"retry": {"max_attempts": 0}}, InvalidOption, "attempts"),
     ({"description": 5}, InvalidOption, "description"),
-    ({"speed": 5}, InvalidOption, "Unknown setting 'speed' of an endpoint; there are concurrency, description"),
+    ({"speed": 5}, InvalidOption, "Unknown setting 'speed' of an endpoint; the settings are concurrency, description"),
 ]
 
 
@@ -317,6 +338,21 @@ def test_whoever_has_another_key_still_sees_the_rest() -> None:
             told = scene.webhooks.describe(endpoint.id)
             shown = "https://hooks.example.com/…"
             assert (told["sealed"], told["header_names"], told["url"]) == (True, None, shown)
+
+
+@pytest.mark.parametrize("part", ["url", "headers_text", "secrets"])
+def test_one_part_in_clear_text_is_enough_to_be_unsealed(part: str) -> None:
+    """Such as a secret from before the key, which is still valid beside the new one."""
+    with Scene(secret_key=new_key()) as scene, Scene() as plain:
+        made = [one.webhooks.add(URL, patterns="posts.*", headers=HEADERS).endpoint.id for one in (scene, plain)]
+        sealed, clear = (
+            one.store.subscribers.find_endpoint(name) for one, name in zip((scene, plain), made, strict=True)
+        )
+        assert sealed is not None
+        assert clear is not None
+        assert (is_sealed(sealed), is_sealed(clear)) == (True, False)
+        beside = (*sealed.secrets, *clear.secrets) if part == "secrets" else getattr(clear, part)
+        assert not is_sealed(msgspec.structs.replace(sealed, **{part: beside}))
 
 
 def test_a_key_that_is_none_is_refused_at_once() -> None:

@@ -38,9 +38,11 @@ KNOWN = {
     "src/workbell/cli/runs/show.py": {
         "PLACED": "fields that have a place of their own; all others are shown as they are",
         "NAMES": COLUMNS,
+        "SETTINGS": OPTIONS,
     },
     "src/workbell/cli/tokens/create.py": {"create": AUDITED},
     "src/workbell/cli/tokens/list.py": {"_show": COLUMNS},
+    "src/workbell/cli/workers/listed.py": {"_show_rewinds": COLUMNS},
     "src/workbell/client/declaring.py": {"JOB_WORDS": OPTIONS, "_settled": OPTIONS},
     "src/workbell/http/dashboard/static/components/run-details.js": {
         "ELSEWHERE": "fields that other parts of the page show; all others are shown as they are"
@@ -50,10 +52,11 @@ KNOWN = {
     "src/workbell/job_files/settings.py": {"NOT_GUESSED": OPTIONS, "OF_TICKS": OPTIONS},
     "src/workbell/model/endpoint.py": {"Endpoint.__rich_repr__": "the part of it that is no secret"},
     "src/workbell/model/event.py": {"Event.cloud_event.fields": FORMAT},
+    "src/workbell/model/run.py": {"Run.unreadable_columns.found": "its columns of JSON, by their kinds"},
     "src/workbell/model/run_settings.py": {"READERS": OPTIONS},
     "src/workbell/model/trigger.py": {"_WORDS": "our names for those of event jobs"},
     "src/workbell/remote/plans/events.py": {"emit": "arguments of the verb, as a body"},
-    "src/workbell/runs/jobs.py": {"Jobs._checked": OPTIONS, "Jobs._checked.known": OPTIONS},
+    "src/workbell/runs/jobs.py": {"Jobs._checked": OPTIONS, "OF_ARGUMENTS": OPTIONS},
     "src/workbell/scheduling/change.py": {"_settings_of": CHANGES},
     "src/workbell/scheduling/control.py": {"TIMING": CHANGES, "redefine": CHANGES},
     "src/workbell/scheduling/declare.py": {"DEFINITION": CHANGES},

@@ -60,10 +60,5 @@ def test_changes_of_a_trigger() -> None:
         "processor": "mail",
     }
     config = msgspec.json.decode(b'{"retry_config": {"max_attempts": 5}}', type=TriggerChange).options()
-    assert config["retry_config"] == {
-        "max_attempts": 5,
-        "initial_delay_ms": 1000,
-        "backoff_multiplier": 2,
-        "max_delay_ms": 60_000,
-    }
+    assert config["retry_config"] == {"max_attempts": 5}  # the rest is the default of what it is for
     assert msgspec.json.decode(b"{}", type=TriggerChange).options() == {}

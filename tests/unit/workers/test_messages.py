@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import multiprocessing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 
+from workbell.engine.finish import KeptOutcome
+from workbell.model.event import Event
+from workbell.model.log_line import LogLine
+from workbell.model.run import Lane, NewRun, Run, Status
+from workbell.model.state import fail
 from workbell.notices.push_message import Broadcast, SendToUser
 from workbell.workers.messages import (
     Bury,
@@ -16,6 +22,8 @@ from workbell.workers.messages import (
     KeepLeases,
     LeasesKept,
     Message,
+    OutcomesKept,
+    OutcomesSettled,
     Stop,
     StoreNamed,
     WorkerError,
@@ -27,6 +35,35 @@ from workbell.workers.messages import (
 )
 from workbell.workers.pipe import Pipe
 
+NOW = datetime(2026, 11, 16, 1, 2, 3, 456789, tzinfo=UTC)
+RUN = Run(
+    "r",
+    Lane("default", "mail", "send"),
+    Status.RUNNING,
+    0,
+    NOW,
+    NOW,
+    NOW,
+    1,
+    token=7,
+    worker="w",
+    input_text='{"secret":1}',
+)
+FAILED = fail(
+    RUN,
+    NOW,
+    error="secret",
+    reason="error",
+    keep=timedelta(days=30),
+    then=(NewRun(RUN, key_span=timedelta(seconds=1.5)),),
+)
+EMITTED = Event("e", "default", "job.failed", "/workbell", NOW, NOW)
+KEPT = KeptOutcome(
+    RUN,
+    msgspec.structs.replace(FAILED, emits=(EMITTED,)),
+    '{"done":1}',
+    [LogLine("r", 1, 0, NOW, "INFO", "secret")],
+)
 MESSAGES: list[Message] = [
     WorkerStarted("w", 7, 3, 1.0),
     StoreNamed("postgresql://u:secret@h/d", 30.0, 1.0, 2.0),
@@ -35,6 +72,9 @@ MESSAGES: list[Message] = [
     ChildHeartbeat("w", [ExecutingRun("r", "send", 1.5)], 12, 1 << 20),
     ChildHeartbeat("w", [], 12, 1 << 20, 2.5, drained=True),
     Stop(at_once=True),
+    Stop(patience=2.5),
+    OutcomesKept("m", "w", [KEPT]),
+    OutcomesSettled(["m"]),
     KeepLeases([LeasesKept("w", 7)]),
     Bury("w", "exited with code 3", DeathVerdict.BLAMED, ["a"], ["b"]),
     SendToUser("default", 5, '{"secret":1}'),

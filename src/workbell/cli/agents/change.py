@@ -8,7 +8,7 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import now_of, opened_client
-from workbell.cli.output import echo, print_json
+from workbell.cli.output import confirm, echo, print_json
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.model.agent import Agent
 from workbell.wire.agents import AgentShown
@@ -82,8 +82,7 @@ def _change(
 def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         agent = bell.agents.get(name)
-        if not yes:
-            click.confirm(f"Forget the agent {agent.name}, and end its token?", abort=True, err=True)
+        confirm(f"Forget the agent {agent.name}, and end its token?", yes=yes, as_json=as_json)
         bell.agents.delete(agent.id)
         note(bell, "agents.delete", agent.name)
     if as_json:

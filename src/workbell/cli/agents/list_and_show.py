@@ -13,7 +13,7 @@ from workbell.app import Workbell
 from workbell.cli.bell import AnyClient, now_of, opened_client, say_empty
 from workbell.cli.output import can_draw, make_console, one_line, print_facts, print_json
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
-from workbell.cli.words import ago, local
+from workbell.cli.words import ago, local, or_unreadable
 from workbell.model.agent import Agent
 from workbell.model.payload import decode
 from workbell.model.run import Status
@@ -63,7 +63,7 @@ def _show(found: Sequence[Agent], now: datetime) -> None:
             Text(one_line(agent.host, 30)),
             Text(one_line(agent.version, 20), "dim"),
         ]
-        rows.append(TableRow(cells, Text(one_line(_jobs(agent)))))
+        rows.append(TableRow(cells, Text(or_unreadable(agent, one_line(_jobs(agent))))))
     print_rows(console, ("agent", "seen", "labels", "host", "version"), "jobs", rows)
 
 
@@ -97,6 +97,7 @@ def show_agent(name: str, url: str | None, tenant: str | None, as_json: bool) ->
     facts = [
         ("agent", agent.name),
         ("id", agent.id),
+        ("unreadable", str(agent.unreadable or "")),
         ("state", state_of(agent, now)),
         ("seen", f"{ago(agent.seen_at, now)} ({local(agent.seen_at)})" if agent.seen_at else "never"),
         ("labels", ", ".join(agent.labels)),

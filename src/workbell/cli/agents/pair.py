@@ -53,7 +53,7 @@ def pair(
         terms = PairingTerms(None if name is None else agent_name(name), agent_labels(labels) or None)
         token, text = bell.agents.pairing(name, labels=labels, expires=span, **created_by(bell))
         terms_given = {"name": terms.agent, "labels": terms.labels or ()}
-        note(bell, "agents.allow", token.id, detail=terms_given | {"expires_at": token.expires_at})
+        note(bell, "agents.allow", token.id, detail=terms_given | {"expires_at": token.expires_at}, aloud=not quiet)
         moves = any(agent.name == terms.agent for agent in bell.agents.list())
         address = at or (public_address(bell.settings) if isinstance(bell, Workbell) else bell.transport.address.shown)
     there = _command(address or f"https://{socket.gethostname()}", name)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 import msgspec
 
+from workbell.cli.acting import say_tenant
 from workbell.cli.bell import now_of, opened_client
 from workbell.cli.events.match import counted
 from workbell.cli.output import echo, print_json
@@ -45,6 +46,7 @@ def emit(
     with opened_client(project, create=True) as bell:
         begun = now_of(bell) - (CLOCK_SKEW if project.service is not None else timedelta())
         event = bell.emit(event_type, value, subject=subject, source=source, key=key)
+        say_tenant(bell)
         subscribers = bell.events.match(event.type)
     if as_json:
         print_json(event.as_dict())

@@ -21,6 +21,13 @@ def event_argument(command: Command) -> Command:
     return click.argument("event_id", metavar="ID")(command)
 
 
+def event_cursor(bell: AnyClient, text: str) -> str:
+    """The id that a page of events goes on from. A whole one is a place in the list, also of an event that was
+    removed."""
+    part = text.strip().lower()
+    return part if is_id(part) else find_event(bell, part).id
+
+
 def find_event(bell: AnyClient, text: str) -> Event:
     """A part of an id is searched among the last events only: no store has an index for it."""
     part = text.strip().lower()

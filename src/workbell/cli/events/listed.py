@@ -8,11 +8,11 @@ from datetime import datetime
 import click
 
 from workbell.cli.bell import now_of, opened_client, say_empty
-from workbell.cli.events.find import find_event
+from workbell.cli.events.find import event_cursor
 from workbell.cli.output import echo, make_console, one_line, print_json
 from workbell.cli.project import client_options, json_option, limit_option, open_project, tenant_option
 from workbell.cli.runs.find import short
-from workbell.cli.words import ago
+from workbell.cli.words import ago, or_unreadable
 from workbell.model.event import Event
 from workbell.runs.filters import PAGE
 
@@ -30,7 +30,7 @@ def list_events(
     event_type: str | None, limit: int, before: str | None, url: str | None, tenant: str | None, as_json: bool
 ) -> None:
     with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
-        last = None if before is None else find_event(bell, before).id
+        last = None if before is None else event_cursor(bell, before)
         found = bell.events.list(type=event_type, before=last, limit=limit)
         now = now_of(bell)
     if as_json:
@@ -42,7 +42,7 @@ def list_events(
     else:
         _show(found, now)
         if len(found) == limit:
-            echo(f"Older ones: --before {short(found[-1].id)}", err=True)
+            echo(f"Older ones: --before {found[-1].id}", err=True)
 
 
 def _show(found: Sequence[Event], now: datetime) -> None:
@@ -60,7 +60,7 @@ def _show(found: Sequence[Event], now: datetime) -> None:
                 Text(one_line(event.type, NAME), "cyan" if event.system else ""),
                 Text(one_line(event.source, NAME), "dim"),
             ],
-            Text(about(event)),
+            Text(or_unreadable(event, about(event))),
         )
         for event in found
     ]

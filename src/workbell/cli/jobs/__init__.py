@@ -12,7 +12,10 @@ COMMANDS = {
     ),
     "show": Lazy("workbell.cli.jobs.list_and_show:show_job", "Show all details of a job."),
     "run": Lazy("workbell.cli.jobs.run:run_job", "Run a job now, as soon as a worker is free."),
-    "put": Lazy("workbell.cli.jobs.put:put", "Make or replace a definition: a job that runs another job's code."),
+    "put": Lazy(
+        "workbell.cli.jobs.put_and_update:put", "Make or replace a definition: a job that runs another job's code."
+    ),
+    "update": Lazy("workbell.cli.jobs.put_and_update:update", "Change what is given; the rest of a definition stays."),
     "enable": Lazy("workbell.cli.jobs.enable_and_remove:enable", "Let a definition take runs again."),
     "disable": Lazy("workbell.cli.jobs.enable_and_remove:disable", "Take no new runs of a definition."),
     "remove": Lazy("workbell.cli.jobs.enable_and_remove:remove", "Remove a definition; its runs stay."),

@@ -6,8 +6,8 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_client, opened_here
-from workbell.cli.jobs.known import find_job
-from workbell.cli.output import echo, print_json
+from workbell.cli.jobs.known import code_of, find_job
+from workbell.cli.output import confirm, echo, print_json
 from workbell.cli.project import client_options, code_options, json_option, open_project, tenant_option
 
 
@@ -24,7 +24,7 @@ def enable(name: str, app: str | None, url: str | None, tenant: str | None, as_j
     if as_json:
         print_json(known.as_dict())
     else:
-        echo(f"{name} is enabled: it runs the code of {job.handler}.")
+        echo(f"{name} is enabled: it runs the {code_of(job)}.")
 
 
 @click.command(help="Take no new runs of a definition. Those that wait go on waiting; what is running ends.")
@@ -52,8 +52,7 @@ def disable(name: str, app: str | None, url: str | None, tenant: str | None, as_
 def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         job = bell.jobs.get(name)
-        if not yes:
-            click.confirm(f"Remove the job {name}?", abort=True, err=True)
+        confirm(f"Remove the job {name}?", yes=yes, as_json=as_json)
         bell.jobs.delete(name)
         note(bell, "jobs.delete", name, detail={"handler": job.handler})
     if as_json:

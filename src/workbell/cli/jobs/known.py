@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,12 +14,11 @@ from workbell.cli.bell import AnyClient, AnyRun, Here
 from workbell.cli.header import all_schedules
 from workbell.cli.output import echo
 from workbell.cli.words import in_words
-from workbell.errors import UnknownJob
 from workbell.handlers.input_schema import schema_with_template
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.signature import Signature
 from workbell.job_files import JobFile
-from workbell.model.job import Job
+from workbell.model.job import CLEAN, Job, unknown_job
 from workbell.model.pause import Pause
 from workbell.model.schedule import Schedule
 from workbell.wire.jobs import JobShown
@@ -39,16 +38,18 @@ class KnownJob(NamedTuple):
     on: tuple[str, ...] = ()  # patterns of the events that start it, as its file or its code says it
     signature: Signature | None = None  # of a job that is here
     pause: Pause | None = None  # of the job in all queues
+    cleans_at: datetime | None = None  # when the system's own job, which has no schedule, is due next
 
     @property
     def where(self) -> str:
         if self.job.is_definition:
-            return f"code of {self.job.handler}"
+            return code_of(self.job)
         return self.file.path if self.file is not None else self.job.handler
 
     @property
     def next_run_at(self) -> datetime | None:
-        return min((s.next_run_at for s in self.schedules if s.next_run_at is not None), default=None)
+        due = (schedule.next_run_at for schedule in self.schedules)
+        return min((one for one in (*due, self.cleans_at) if one is not None), default=None)
 
     def as_dict(self) -> dict[str, Any]:
         """The job as the API shows it, with its schedules and its last run."""
@@ -72,6 +73,11 @@ class KnownJob(NamedTuple):
         }
 
 
+def code_of(job: Job) -> str:
+    """Which code runs for a definition."""
+    return "code in another language" if job.is_elsewhere else f"code of {job.handler}"
+
+
 def all_jobs(here: Here) -> list[KnownJob]:
     """Every job, by name: of this folder, and those that only the store knows."""
     bell = here.bell
@@ -87,9 +93,7 @@ def find_job(here: Here, name: str) -> KnownJob:
     found = {job.name: job for job in bell.jobs.list()}
     job = found.get(name)
     if job is None:
-        names = sorted(found)
-        there = f"the jobs are {list_names(names)}" if names else "there are none at all"
-        raise UnknownJob(f"There is no job {name!r}, here or in the store; {there}.")
+        raise unknown_job(name, found)
     schedules = [schedule for schedule in all_schedules(bell) if schedule.job == name]
     return _known(here, job, schedules, _pauses(bell).get(name))
 
@@ -112,7 +116,11 @@ def _known(here: Here, job: Job, schedules: list[Schedule], pause: Pause | None)
     patterns = file.on if file is not None else () if function is None or job.is_definition else function.patterns
     signature = None if function is None else function.signature
     declared, is_here = _declared(here, job.name), function is not None
-    return KnownJob(job, file, declared, is_here, schedules, last, patterns, signature, pause)
+    known = KnownJob(job, file, declared, is_here, schedules, last, patterns, signature, pause)
+    if job.name == CLEAN and isinstance(here.bell, Workbell) and job.id:
+        since = job.created_at if last is None else last.created_at
+        known = known._replace(cleans_at=since + timedelta(seconds=here.bell.settings.clean_every))
+    return known
 
 
 def _declared(here: Here, name: str) -> str | None:

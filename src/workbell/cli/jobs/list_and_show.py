@@ -9,22 +9,33 @@ import click
 
 from workbell.cli.bell import AnyRun, now_of, opened_here, say_empty
 from workbell.cli.jobs.known import KnownJob, all_jobs, find_job, mention_problems
-from workbell.cli.output import make_console, make_table, one_line, print_facts, print_json
+from workbell.cli.output import make_console, one_line, print_facts, print_json, wide_option
 from workbell.cli.project import code_options, json_option, open_project, tenant_option
-from workbell.cli.words import ago, due_in, in_words, limits_in_words, local, next_in_words, retry_in_words
+from workbell.cli.words import (
+    ago,
+    due_in,
+    in_words,
+    limits_in_words,
+    local,
+    next_in_words,
+    or_unreadable,
+    retry_in_words,
+    settings_in_words,
+)
 from workbell.model.alert import shown_url
 from workbell.model.job import CLEAN
 from workbell.model.retry import DEFAULT
 from workbell.model.run import Status
+from workbell.model.run_settings import SETTINGS
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-WIDE = 100  # columns, from which on there is room to say where a job is declared
 STYLES = {Status.SUCCEEDED: "green", Status.FAILED: "red", Status.CANCELED: "magenta", Status.RUNNING: "cyan"}
 
 
 @click.command("list", help="List the jobs: when each runs next, and how it ended last.")
+@wide_option
 @code_options
 @tenant_option
 @json_option
@@ -45,19 +56,16 @@ def list_jobs(app: str | None, url: str | None, tenant: str | None, as_json: boo
 def _show_table(jobs: list[KnownJob], now: datetime) -> None:
     from rich.text import Text
 
-    console = make_console()
-    is_wide = console.width >= WIDE
-    table = make_table("job", "when", "next", "last", *(["where"] if is_wide else []), whole=("next",))
+    from workbell.cli.columns import TableRow, print_rows
+
+    rows = []
     for job in jobs:
-        last, name, where = job.last_run, _name(job), Text(one_line(job.where), "dim")
-        table.add_row(
-            name if is_wide else Text("\n").join([name, where]),
-            Text("\n".join([*map(in_words, job.schedules), *_events(job)]) or _declared(job)),
-            _next(job, now),
-            Text("never" if last is None else _last(last, now), "dim" if last is None else STYLES.get(last.status, "")),
-            *([where] if is_wide else []),
-        )
-    console.print(table)
+        last = job.last_run
+        when = "; ".join([*map(in_words, job.schedules), *_events(job)]) or _declared(job)
+        style = "dim" if last is None else STYLES.get(last.status, "")
+        cells = [_name(job), Text(when), _next(job, now), Text("never" if last is None else _last(last, now), style)]
+        rows.append(TableRow(cells, Text(or_unreadable(job.job, one_line(job.where)), "dim")))
+    print_rows(make_console(), ("job", "when", "next", "last"), "where", rows, cut={"when": 16, "job": 16})
 
 
 def _name(job: KnownJob) -> Text:
@@ -123,6 +131,7 @@ def show_job(name: str, app: str | None, url: str | None, tenant: str | None, as
     job, last = known.job, known.last_run
     facts = [
         ("job", job.name),
+        *([] if job.unreadable is None else [("unreadable", one_line(str(job.unreadable)))]),
         ("where", known.where if known.is_here or project.service else f"{known.where} (not in this folder)"),
         *_definition(known),
         *([] if known.pause is None else [("paused", f"since {local(known.pause.since)}; runs of it wait")]),
@@ -132,6 +141,7 @@ def show_job(name: str, app: str | None, url: str | None, tenant: str | None, as
         *([("priority", str(job.priority))] if job.priority else []),
         ("retry", retry_in_words(job.retry or DEFAULT)),
         ("timeout", "none" if job.timeout is None else f"{job.timeout:g} s"),
+        *settings_in_words(job.options, [word for word in SETTINGS if word != "priority"]),
         *limits_in_words(job.limits),
     ]
     urls = (("alerts", job.alert_url), ("pings", job.ping_url))

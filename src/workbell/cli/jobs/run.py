@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from workbell.cli.acting import say_tenant
 from workbell.cli.bell import AnyRun, Here, opened_here
 from workbell.cli.jobs.known import find_job, make_known
 from workbell.cli.output import echo, make_console, print_json
@@ -72,6 +73,7 @@ def run_job(
         arguments = _usual_input(here, name) if given is None else given
         chosen = {word: value for word, value in options.items() if value is not None}
         made = here.bell.enqueue(name, arguments, **cast(EnqueueOptions, chosen))
+        say_tenant(here.bell)
         run = made if isinstance(made, Run) else here.bell.get(made.id)
         make_known(here.bell, name)
         finish(context, here, run, wait=wait, timeout=timeout, as_json=as_json)

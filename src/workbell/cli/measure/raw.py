@@ -20,6 +20,7 @@ from workbell.cli.measure.tally import WorkerNumbers
 from workbell.cli.project import opened
 from workbell.cli.schema import OURS, scheme_of
 from workbell.errors import InvalidOption
+from workbell.model.ids import MOST_TOKEN
 from workbell.model.run import NewRun, Status
 from workbell.model.state import MOVES, Move
 from workbell.settings import safe_url
@@ -27,7 +28,7 @@ from workbell.stores.rows import NEW, STARTED, new_values, to_micros
 
 BATCH = 1000
 LEASE = timedelta(seconds=30)
-ID, TOKEN = STARTED.index("id"), STARTED.index("token")
+ID = STARTED.index("id")
 START = MOVES[Move.START]
 
 
@@ -78,7 +79,7 @@ class RawSqlite(Raw):
         from workbell.stores.sqlite.dialect import QUERIES
 
         values = {"lane": LANE.id, "rank": 0, "quota": BATCH, "worker": "raw", "now": to_micros(now)}
-        values |= {"lease_until": to_micros(now + LEASE)}
+        values |= {"lease_until": to_micros(now + LEASE), "token": MOST_TOKEN}
         values |= {"from_status": START.sources[0].value, "to_status": START.targets[0].value}
         return self._connection.execute(QUERIES["claim"], values).fetchall()
 
@@ -87,7 +88,7 @@ class RawSqlite(Raw):
 
         ended = to_micros(now)
         listed = [
-            [row[ID], "running", row[TOKEN], "succeeded", 0, 0, 0, ended, None, None, ended, None, ended]
+            [row[ID], "running", MOST_TOKEN, "succeeded", 0, 0, 0, ended, None, None, ended, None, ended]
             for row in rows
         ]
         self._connection.execute("BEGIN IMMEDIATE")
@@ -129,7 +130,7 @@ class RawPostgres(Raw):
         from workbell.stores.postgres.dialect import QUERIES
 
         values: dict[str, Any] = {"worker": "raw", "now": now, "lease_until": now + LEASE, "limit": BATCH}
-        values |= {"lane": [LANE.id], "rank": [0], "quota": [BATCH], "since": ["-infinity"]}
+        values |= {"lane": [LANE.id], "rank": [0], "quota": [BATCH], "since": ["-infinity"], "token": MOST_TOKEN}
         values |= {"from_status": START.sources[0].value, "to_status": START.targets[0].value}
         return self._connection.execute(QUERIES["claim"], values).fetchall()
 
@@ -139,7 +140,7 @@ class RawPostgres(Raw):
 
         size = len(rows)
         lists: dict[str, list[Any]] = {"run_id": [row[ID] for row in rows]}
-        lists |= {"expected_token": [row[TOKEN] for row in rows]}
+        lists |= {"expected_token": [MOST_TOKEN] * size}
         lists |= {"expected": [Status.RUNNING.value] * size, "status": [Status.SUCCEEDED.value] * size}
         lists |= {name: [0] * size for name in ("failures", "losses", "crashes")}
         lists |= {name: [now] * size for name in ("started_at", "finished_at", "remove_at")}

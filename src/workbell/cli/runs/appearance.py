@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from workbell.cli.bell import AnyRun
-from workbell.cli.output import can_draw, one_line, span
+from workbell.cli.output import LINE, can_draw, one_line, span
 from workbell.cli.run_lines import MoveStyle, what_came
-from workbell.cli.words import ago, due_in
+from workbell.cli.words import ago, due_in, or_unreadable
 from workbell.model.run import Status
 from workbell.model.state import Move
 
@@ -50,15 +50,17 @@ def took_text(run: AnyRun, now: datetime) -> str:
     return "" if time is None else span(time)
 
 
-def came(run: AnyRun) -> str:
-    """In one line: the result, the error, how far it is, or why it waits."""
+def came(run: AnyRun, limit: int = LINE) -> str:
+    """In one line: the result, the error, how far it is, or why it waits; or that it cannot be read."""
+    if run.unreadable is not None:
+        return one_line(or_unreadable(run, ""), limit)
     if run.status.final:
-        return what_came(ENDS[run.status], run)
+        return what_came(ENDS[run.status], run, limit)
     if run.status is Status.RUNNING:
-        return one_line(run.reason or "") if run.cancel_requested else progress_text(run.progress)
+        return one_line(run.reason or "", limit) if run.cancel_requested else progress_text(run.progress)
     if run.failures and run.error:
-        return f"attempt {run.attempt} failed: {one_line(run.error)}"
-    return one_line(run.reason or "")
+        return f"attempt {run.attempt} failed: {one_line(run.error, limit)}"
+    return one_line(run.reason or "", limit)
 
 
 def progress_text(progress: dict[str, Any] | None) -> str:

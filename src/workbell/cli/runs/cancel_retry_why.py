@@ -15,7 +15,7 @@ from workbell.model.state import CANCELED
 
 
 @click.command(
-    help="End a run: at once if it has not started, else its handler is asked to stop.\n\n"
+    help="Cancel a run. It ends at once if no worker has claimed it; otherwise its worker is asked to stop it.\n\n"
     "With --all, end every run of a filter that has not ended; a worker does it."
 )
 @one_or_all("Cancel")
@@ -38,7 +38,8 @@ def cancel(requested: RunsWanted, reason: str, url: str | None, tenant: str | No
     elif before.status.final:
         echo(f"Run {run.id} of {run.job} has ended already: {run.status}.")
     elif run.status is Status.RUNNING:
-        echo(f"Run {run.id} of {run.job}: its handler is asked to stop; `workbell runs watch {short(run.id)}`.")
+        watch = f"`workbell runs watch {short(run.id)}`"
+        echo(f"Run {run.id} of {run.job}: a worker has it, and is asked to stop it; {watch}.")
     else:
         echo(f"Run {run.id} of {run.job}: {run.status}.")
 

@@ -11,7 +11,7 @@ import click
 from workbell.bulk.bulk_request import meant, read_action
 from workbell.cli.acting import note
 from workbell.cli.bell import AnyClient, of_tenant
-from workbell.cli.output import echo, print_json
+from workbell.cli.output import confirm, echo, print_json
 from workbell.cli.runs.filters import filter_from, filter_options
 from workbell.cli.runs.find import short
 from workbell.model.run_filter import WORDS, FilterOptions
@@ -54,24 +54,24 @@ def order(bell: AnyClient, action: str, requested: RunsWanted, as_json: bool) ->
     """Say how many there are, ask, and have it done."""
     counted = bell.count_runs(**meant(read_action(action), requested.wanted))
     number = f"{'at least ' if counted.capped else ''}{counted.count:,} run{'' if counted.count == 1 else 's'}"
+    told = {"count": counted.count, "capped": counted.capped, "run": None}
     if requested.dry_run:
         if as_json:
-            print_json({"count": counted.count, "capped": counted.capped})
+            print_json(told)
         else:
             echo(f"{number} {of_tenant(bell)} would be meant; nothing was done.")
         return
     if not counted.count and not counted.capped:
         if as_json:
-            print_json(None)
+            print_json(told)
         else:
             left_out = " that was not retried before" if action == "retry" else ""
             echo(f"No run{left_out} matches the filter: there is nothing to {action}.")
         return
-    if not requested.yes:
-        click.confirm(f"{action.capitalize()} {number} {of_tenant(bell)}?", abort=True, err=True)
+    confirm(f"{action.capitalize()} {number} {of_tenant(bell)}?", yes=requested.yes, as_json=as_json)
     run = bell.bulk(action, **requested.wanted)
     note(bell, "bulk.act", run.id, detail={"action": action, **requested.wanted})
     if as_json:
-        print_json(run.as_dict())
+        print_json(told | {"run": run.as_dict()})
     else:
         echo(f"Run {run.id} does it as soon as a worker is free; `workbell runs watch {short(run.id)}`.")

@@ -9,26 +9,27 @@ from typing import Any
 import click
 
 from workbell.cli.bell import AnyRun, now_of, opened_client, say_empty
-from workbell.cli.output import echo, make_console, one_line, print_json
+from workbell.cli.output import WHOLE, echo, make_console, one_line, print_json, prints_whole, wide_option
 from workbell.cli.project import client_options, json_option, limit_option, open_project, tenant_option
 from workbell.cli.runs.filters import filter_from, filter_options
-from workbell.cli.runs.find import find_run, short
+from workbell.cli.runs.find import run_cursor, short
 from workbell.runs.filters import PAGE
 
-NAME = 24  # letters of a job's name
+NAME = 16  # letters of a job's name that are always shown
 
 
 @click.command("list", help="List runs, newest first.")
 @filter_options
 @limit_option(PAGE)
 @click.option("--before", metavar="ID", help="Only older ones: the last run of the page before.")
+@wide_option
 @client_options
 @tenant_option
 @json_option
 def list_runs(limit: int, before: str | None, url: str | None, tenant: str | None, as_json: bool, **given: Any) -> None:
     wanted = filter_from(given)
     with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
-        last = None if before is None else find_run(bell, before).id
+        last = None if before is None else run_cursor(bell, before)
         found = bell.runs(**wanted, before=last, limit=limit)
         now = now_of(bell)
     if as_json:
@@ -40,7 +41,7 @@ def list_runs(limit: int, before: str | None, url: str | None, tenant: str | Non
     else:
         _show(found, now)
         if len(found) == limit:
-            echo(f"Older ones: --before {short(found[-1].id)}", err=True)
+            echo(f"Older ones: --before {found[-1].id}", err=True)
 
 
 def _show(found: Sequence[AnyRun], now: datetime) -> None:
@@ -50,20 +51,21 @@ def _show(found: Sequence[AnyRun], now: datetime) -> None:
     from workbell.cli.runs.appearance import came, status_text, took_text, when
 
     console = make_console()
+    whole = prints_whole(console)
     rows = [
         TableRow(
             [
                 status_text(run, console),
-                # A pipe leads to a program, which needs all of it.
-                Text(short(run.id) if console.is_terminal else run.id, "dim"),
-                Text(one_line(run.job, NAME)),
+                Text(named if whole else short(named), "dim"),
+                Text(one_line(run.job)),
                 Text(str(run.attempt or ""), "dim"),
                 Text(when(run, now)),
                 Text(took_text(run, now), "dim"),
             ],
-            Text(came(run)),
+            Text(came(run, WHOLE)),
         )
         for run in found
+        for named in [one_line(run.imported_id or run.id)]
     ]
     names = ("status", "run", "job", "#", "when", "took")
-    print_rows(console, names, "result", rows, right=("#", "took"))
+    print_rows(console, names, "result", rows, right=("#", "took"), cut={"job": NAME})

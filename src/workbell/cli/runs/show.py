@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-import msgspec
 
 from workbell.app import Workbell
 from workbell.cli.bell import AnyClient, AnyRun, opened_client
@@ -16,13 +15,14 @@ from workbell.cli.header import all_schedules
 from workbell.cli.output import echo, make_console, one_line, print_facts, print_json, print_lines, printable, span
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.runs.find import find_run, run_argument, short
-from workbell.cli.words import local
+from workbell.cli.words import local, settings_in_words
 from workbell.errors import EventNotFound
 from workbell.model.event import Event
 from workbell.model.job import TENANT
 from workbell.model.retry_run import RetryRun
+from workbell.model.rewind import EXECUTED_BEFORE
 from workbell.model.run import Attempt, Run, Status
-from workbell.wire.runs import PUBLIC_FIELDS, RetriedBy, RunShown
+from workbell.wire.runs import PUBLIC_FIELDS, AttemptShown, RetriedBy, RunShown
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 # Fields of a run that stand above or below the particulars: in the head, the timeline or the last error.
 PLACED = frozenset(
     "id job status attempt failures losses scheduled_for started_at finished_at created_at updated_at input result "
-    "error reason progress schedule event cancel_requested persistent".split()
+    "error reason progress schedule event cancel_requested persistent timeout auto_reschedule remove_delay".split()
 )
+SETTINGS = ("timeout", "auto_reschedule", "remove_delay")
 NAMES = {  # of the other fields, where they say it better than the field's own name
     "user_id": "user",
     "parent": "made by run",
@@ -53,7 +54,7 @@ def show_run(run_id: str, url: str | None, tenant: str | None, as_json: bool) ->
         logged = bell.logs(run.id, limit=1)
         facts = _facts_behind(bell, run, attempts)
     if as_json:
-        described = [msgspec.structs.asdict(one) | {"error_type": one.error_type} for one in attempts]
+        described = [AttemptShown.of(one, one.worker) for one in attempts]
         behind: dict[str, Any] = {"trigger": facts.trigger, "event_type": facts.event and facts.event.type}
         behind["retried_by"] = None if facts.retry is None else {"id": facts.retry.id, "status": facts.retry.status}
         print_json(run.as_dict() | {"worker": facts.worker, "why": why, "attempts": described} | behind)
@@ -122,21 +123,30 @@ def _show(run: AnyRun, attempts: Sequence[Attempt], why: str, behind: Sequence[t
 
     console = make_console()
     facts: list[tuple[str, str | Text]] = [("run", run.id), ("job", run.job), ("status", status_text(run, console))]
-    if run.status is not Status.SUCCEEDED:
+    if run.status is not Status.SUCCEEDED or EXECUTED_BEFORE in why:
         facts.append(("why", why))
+    if run.unreadable is not None:
+        facts.append(("unreadable", run.unreadable))
     facts += [(name, value) for name, value in (*_particulars(run), *behind) if value]
     facts.append(("input", run.input_text or "{}"))
-    if run.progress is not None:
-        facts.append(("progress", progress_text(run.progress)))
+    progress = run.as_dict()["progress"]  # none, where it cannot be read
+    if progress is not None:
+        facts.append(("progress", progress_text(progress)))
     if run.status is Status.SUCCEEDED:
         facts.append(("result", run.result_text or "none"))
     print_facts(console, facts)
     console.print("\n  Timeline", style="bold")
     print_lines(console, list(_timeline(run, attempts)))
     if run.error and run.status is not Status.SUCCEEDED:
-        console.print("\n  Last error", style="bold")
+        console.print(f"\n  {_error_heading(run, attempts)}", style="bold")
         for line in printable(run.error).splitlines():
             console.print(f"  {line}", markup=False, soft_wrap=True)
+
+
+def _error_heading(run: AnyRun, attempts: Sequence[Attempt]) -> str:
+    """A run that goes on keeps the error of an earlier attempt."""
+    earlier = next((one.number for one in reversed(attempts) if one.error == run.error), None)
+    return "Last error" if run.status.final or earlier is None else f"Error of attempt {earlier}"
 
 
 def _particulars(run: AnyRun) -> Iterator[tuple[str, str]]:
@@ -144,11 +154,14 @@ def _particulars(run: AnyRun) -> Iterator[tuple[str, str]]:
     for name in PUBLIC_FIELDS:
         if name not in PLACED:
             yield NAMES.get(name, name.replace("_", " ")), _in_words(name, getattr(run, name), run)
+    yield from settings_in_words(run, SETTINGS if run.persistent else (*SETTINGS, "persistent"))
 
 
 def _in_words(name: str, value: Any, run: AnyRun) -> str:
-    if not value or (name == "tenant" and value == TENANT) or (name == "error_type" and run.status is Status.SUCCEEDED):
+    if not value or (name == "tenant" and value == TENANT):
         return ""
+    if name == "error_type" and run.status in (Status.RUNNING, Status.SUCCEEDED):
+        return ""  # of an attempt before
     return local(value) if isinstance(value, datetime) else str(value)
 
 

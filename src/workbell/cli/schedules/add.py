@@ -11,9 +11,9 @@ from workbell.cli.bell import AnyClient, opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.output import echo, print_json
 from workbell.cli.project import code_options, json_option, open_project, tenant_option
-from workbell.cli.retrying import take_retry
+from workbell.cli.retrying import changed_retry, take_retry
 from workbell.cli.schedules.list_and_show import as_dict, source_in_words
-from workbell.cli.schedules.settings import changed_retry, check_when, given_settings, schedule_options
+from workbell.cli.schedules.settings import RETRY, check_when, given_settings, schedule_options
 from workbell.cli.words import here_now, in_words, next_in_words
 from workbell.errors import InvalidOption, ScheduleNotFound
 from workbell.model.schedule import Schedule
@@ -71,4 +71,4 @@ def _settings(given: dict[str, Any]) -> ScheduleSettings:
         raise click.UsageError("--anchor goes with --every.")
     retry = take_retry(given)
     changes = given_settings(given)
-    return cast(ScheduleSettings, changes | ({"retry": changed_retry(retry)} if retry else {}))
+    return cast(ScheduleSettings, changes | ({"retry": changed_retry(retry, RETRY)} if retry else {}))

@@ -9,16 +9,19 @@ import click
 
 from workbell.cli.bell import now_of, opened_client, say_empty
 from workbell.cli.header import all_schedules
-from workbell.cli.output import make_console, make_table, one_line, print_facts, print_json
+from workbell.cli.output import make_console, one_line, print_facts, print_json, wide_option
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
-from workbell.cli.words import ago, in_words, local, next_in_words, retry_in_words
+from workbell.cli.words import ago, in_words, local, next_in_words, retry_in_words, settings_in_words
 from workbell.model.alert import shown_url
 from workbell.model.schedule import Schedule
+from workbell.model.trigger import OPTION_FIELDS
 
-STYLES = {"success": "green", "failed": "red", "skipped": "yellow", "scheduler_failed": "red"}
+STYLES = {"success": "green", "failed": "red", "deferred": "blue", "skipped": "yellow", "scheduler_failed": "red"}
+WORDS = {"success": "succeeded", "scheduler_failed": "the scheduler failed"}
 
 
 @click.command("list", help="List the schedules: when each ticks, next and last.")
+@wide_option
 @client_options
 @tenant_option
 @json_option
@@ -41,18 +44,18 @@ def as_dict(schedule: Schedule) -> dict[str, Any]:
 def _show_table(schedules: list[Schedule], now: datetime) -> None:
     from rich.text import Text
 
-    console = make_console()
-    table = make_table("schedule", "when", "next", "last", whole=("next",))
+    from workbell.cli.columns import TableRow, print_rows
+
+    rows = []
     for schedule in schedules:
         upcoming = next_in_words(schedule, now)
-        when = Text(in_words(schedule))
-        if schedule.job != schedule.name:
-            when = Text(f"{one_line(schedule.job)}: ") + when
-        if upcoming.why:
-            when.append(f"\n{upcoming.why}", upcoming.style)
+        of_job = "" if schedule.job == schedule.name else f"{one_line(schedule.job)}: "
         last = Text(last_in_words(schedule, now), STYLES.get(schedule.last_status or "", "dim"))
-        table.add_row(Text(one_line(schedule.name)), when, Text(upcoming.word, upcoming.style), last)
-    console.print(table)
+        if upcoming.why:
+            last.append(f"; {upcoming.why}", upcoming.style)
+        cells = [Text(one_line(schedule.name)), Text(of_job + in_words(schedule)), Text(upcoming.word, upcoming.style)]
+        rows.append(TableRow(cells, last))
+    print_rows(make_console(), ("schedule", "when", "next"), "last", rows, cut={"when": 16, "schedule": 16})
 
 
 def last_in_words(schedule: Schedule, now: datetime) -> str:
@@ -60,7 +63,7 @@ def last_in_words(schedule: Schedule, now: datetime) -> str:
     if schedule.last_status is None:
         return "never"
     when = ago(schedule.last_run_at or schedule.last_fire_at, now)
-    return f"{schedule.last_status.replace('_', ' ')} {when}".strip()
+    return f"{WORDS.get(schedule.last_status, schedule.last_status)} {when}".strip()
 
 
 @click.command("show", help="Show all details of a schedule.")
@@ -103,11 +106,8 @@ def _facts(schedule: Schedule, now: datetime) -> list[tuple[str, str]]:
         ("error", schedule.last_error and one_line(schedule.last_error)),
         ("outside", str(options.outside) if options.window else None),
         ("jitter", f"{options.jitter:g} s" if options.jitter else None),
-        ("queue", options.queue),
-        ("priority", None if options.priority is None else str(options.priority)),
         ("retry", retry_in_words(options.retry) if options.retry else None),
-        ("timeout", f"{options.timeout:g} s" if options.timeout else None),
-        ("target", options.target),
+        *settings_in_words(options, OPTION_FIELDS),
         ("alerts", shown_url(options.alert_url)),
         ("pings", shown_url(options.ping_url)),
         ("input", options.payload if schedule.payload else None),

@@ -9,7 +9,7 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_client
-from workbell.cli.output import echo, print_json
+from workbell.cli.output import confirm, echo, print_json
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.schedules.list_and_show import as_dict, source_in_words
 from workbell.cli.words import here_now, next_in_words
@@ -63,8 +63,7 @@ def _steer(url: str | None, tenant: str | None, action: str, verb: Callable[[Any
 def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         schedule = bell.schedules.get(name)
-        if not yes:
-            click.confirm(f"Remove the schedule {name}?", abort=True, err=True)
+        confirm(f"Remove the schedule {name}?", yes=yes, as_json=as_json)
         bell.schedules.delete(name)
         note(bell, "schedules.delete", name, detail={"job": schedule.job})
     if as_json:

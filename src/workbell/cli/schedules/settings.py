@@ -7,14 +7,14 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 import click
-import msgspec
 
 from workbell.cli.renamed import Renamed
 from workbell.cli.retrying import OF_SCHEDULES, retry_options
 from workbell.cli.run_options import run_options
 from workbell.cli.values import INSTANT, JSON, SPAN, WINDOW
-from workbell.model.retry import Retry, read_retry
-from workbell.model.schedule import CatchUp, Outside, Overlap
+from workbell.model.retry import read_retry
+from workbell.model.run import Outside
+from workbell.model.schedule import CatchUp, Overlap
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -42,8 +42,14 @@ TICKS = (
         metavar="JSON",
         help="The arguments of every run, by name.",
     ),
-    click.option("--window", type=WINDOW, metavar="A-B", help="Runs start only in it: 02:00-06:00, also 22:00-04:00."),
-    click.option("--outside", type=click.Choice(words(Outside)), help="A tick outside the window. Otherwise: defer."),
+    click.option(
+        "--window", type=WINDOW, metavar="A-B", help="Runs of ticks start only in it: 02:00-06:00, also 22:00-04:00."
+    ),
+    click.option(
+        "--outside",
+        type=click.Choice(words(Outside)),
+        help="A tick, or a start of its run, outside the window. Otherwise: defer.",
+    ),
     click.option(
         "--overlap", type=click.Choice(words(Overlap)), help="A tick while the last run lives. Otherwise: skip."
     ),
@@ -80,9 +86,3 @@ def check_when(given: dict[str, Any], *, needed: bool) -> None:
 def given_settings(given: dict[str, Any]) -> dict[str, Any]:
     """The options that were given, in the words of `bell.schedules`; those about retries were taken out before."""
     return {word: value for word, value in given.items() if value is not None}
-
-
-def changed_retry(changes: dict[str, Any], before: Retry | None = None) -> Retry:
-    """A retry policy with these changes. The rest stays as before, or is the default of schedules."""
-    changed = msgspec.structs.replace(before or RETRY, **changes)
-    return msgspec.structs.replace(changed, cap=max(changed.cap, changed.delay))

@@ -11,9 +11,9 @@ from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.output import echo, print_json
 from workbell.cli.project import code_options, json_option, open_project, tenant_option
-from workbell.cli.retrying import take_retry
+from workbell.cli.retrying import changed_retry, take_retry
 from workbell.cli.schedules.list_and_show import as_dict
-from workbell.cli.schedules.settings import WHEN, changed_retry, check_when, given_settings, schedule_options
+from workbell.cli.schedules.settings import RETRY, WHEN, check_when, given_settings, schedule_options
 from workbell.cli.words import here_now, in_words, next_in_words
 from workbell.scheduling.declare import NAMES, ScheduleChanges
 
@@ -57,7 +57,7 @@ def update(
     with opened_here(open_project(app=app, url=url, tenant=tenant), url, create=False) as here:
         bell = here.bell
         if retry:
-            changes["retry"] = changed_retry(retry, bell.schedules.get(name).options.retry)
+            changes["retry"] = changed_retry(retry, bell.schedules.get(name).options.retry or RETRY)
         schedule = bell.schedules.update(name, job=job, **cast(ScheduleChanges, changes))
         make_known(bell, schedule.job)
         detail = {"changed": sorted({*changes, *(() if job is None else ("job",))}), "when": in_words(schedule)}

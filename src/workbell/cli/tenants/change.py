@@ -7,7 +7,7 @@ import click
 from workbell.access.tenants import TenantSettings
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_client
-from workbell.cli.output import echo, print_json
+from workbell.cli.output import confirm, echo, print_json
 from workbell.cli.project import client_options, json_option, open_project
 from workbell.model.limit import MOST_RUNNING
 from workbell.model.tenant import WEIGHTS, Tenant
@@ -48,7 +48,7 @@ def set_tenant(
         settings["description"] = description
     with opened_client(open_project(url=url), create=True) as bell:
         tenant = bell.tenants.put(name, **settings)
-        note(bell, "tenants.put", name, tenant=name, detail=settings)
+        note(bell, "tenants.put", name, tenant=name, detail=settings, aloud=False)
     if as_json:
         print_json(TenantShown.of(tenant))
     else:
@@ -72,10 +72,9 @@ def in_words(tenant: Tenant) -> str:
 def remove(name: str, yes: bool, url: str | None, as_json: bool) -> None:
     with opened_client(open_project(url=url), create=False) as bell:
         bell.tenants.get(name)
-        if not yes:
-            click.confirm(f"Forget the weight and the limits of tenant {name}?", abort=True, err=True)
+        confirm(f"Forget the weight and the limits of tenant {name}?", yes=yes, as_json=as_json)
         bell.tenants.delete(name)
-        note(bell, "tenants.delete", name, tenant=name)
+        note(bell, "tenants.delete", name, tenant=name, aloud=False)
     if as_json:
         print_json({"name": name, "removed": True})
     else:

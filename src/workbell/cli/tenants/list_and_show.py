@@ -9,7 +9,7 @@ import click
 from workbell.cli.bell import opened_client, say_empty
 from workbell.cli.output import make_console, one_line, print_facts, print_json
 from workbell.cli.project import client_options, json_option, open_project
-from workbell.cli.words import local
+from workbell.cli.words import local, or_unreadable
 from workbell.model.tenant import Tenant
 from workbell.wire.tenants import NEVER, TenantShown
 
@@ -44,7 +44,7 @@ def _show_table(found: Sequence[Tenant]) -> None:
                 Text("" if tenant.concurrency is None else f"{tenant.concurrency:,}"),
                 Text(tenant.rate or ""),
             ],
-            Text(one_line(tenant.description)),
+            Text(or_unreadable(tenant, one_line(tenant.description))),
         )
         for tenant in found
     ]

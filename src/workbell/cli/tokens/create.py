@@ -28,7 +28,12 @@ from workbell.wire.tokens import MadeToken
     help="What it allows; may be repeated. Otherwise: read; with --user-id: this person's notifications alone.",
 )
 @click.option("--expires", type=WHEN, metavar="WHEN", help="In 30d, in 12h; or at 2026-12-31T00:00:00Z.")
-@click.option("--user-id", type=USER, metavar="USER", help="Whose notifications it may read.")
+@click.option(
+    "--user-id",
+    type=USER,
+    metavar="USER",
+    help="Which person it is: whose notifications it reads, and whose runs it makes.",
+)
 @every_tenant_option("For all tenants, also those to come.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the token, and nothing else.")
 @client_options
@@ -53,7 +58,7 @@ def create(
             name, scopes=wanted, tenant=target, user_id=user_id, expires=expires, **created_by(bell)
         )
         detail = {"name": token.name, "scopes": token.scopes, "user_id": user_id, "expires_at": token.expires_at}
-        note(bell, "tokens.create", token.id, tenant=target, detail=detail)
+        note(bell, "tokens.create", token.id, tenant=target, detail=detail, aloud=False)
         described_at = now_of(bell)
     if as_json:
         print_json(MadeToken.of(token, described_at, token=text))

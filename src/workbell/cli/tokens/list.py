@@ -12,7 +12,7 @@ from workbell.cli.output import make_console, one_line, print_json
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.tokens.find import usable_here
-from workbell.cli.words import ago, due_in
+from workbell.cli.words import ago, due_in, or_unreadable
 from workbell.model.access import EVERY_TENANT, REDEEMED, Token
 from workbell.model.pairing import shown_name
 from workbell.wire.tokens import TokenShown
@@ -28,7 +28,7 @@ def list_tokens(also_ended: bool, url: str | None, tenant: str | None, as_json: 
     with opened_client(open_project(url=url, tenant=own), create=False) as bell:
         now = now_of(bell)
         known = bell.tokens.list(tenant=EVERY_TENANT) if tenant == EVERY_TENANT else usable_here(bell)
-        found = [token for token in known if also_ended or token.is_valid(now)]
+        found = [token for token in known if also_ended or token.is_valid(now) or token.unreadable is not None]
     if as_json:
         print_json([TokenShown.of(token, now) for token in found])
     elif found:
@@ -54,7 +54,7 @@ def _show(found: Sequence[Token], now: datetime) -> None:
             Text(word, style),
             Text(ago(token.last_used_at, now) or "never", "dim"),
         ]
-        rows.append(TableRow(cells, Text(one_line(shown_name(token)))))
+        rows.append(TableRow(cells, Text(or_unreadable(token, one_line(shown_name(token))))))
     print_rows(console, ("token", "scopes", "tenant", "valid", "used"), "name", rows)
 
 
@@ -65,6 +65,8 @@ def allows(token: Token) -> str:
 
 def state_of(token: Token, now: datetime) -> tuple[str, str]:
     """Until when it is valid, in a few words, and the style to show them in."""
+    if token.unreadable is not None:
+        return "never", "red"
     if token.revoked_at is not None:
         word = "used or revoked" if token.kind in REDEEMED else "revoked"
         return f"{word} {ago(token.revoked_at, now)}", "red"

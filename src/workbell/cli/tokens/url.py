@@ -10,6 +10,7 @@ from workbell.cli.bell import opened_store
 from workbell.cli.output import echo
 from workbell.cli.project import missing_file, open_project, store_options, store_url
 from workbell.cli.serving import public_address
+from workbell.cli.values import TENANT
 from workbell.errors import ServiceUnavailable
 from workbell.model.access import ALONE, EVERY_TENANT, Scope
 from workbell.settings import safe_url
@@ -26,7 +27,7 @@ from workbell.settings import safe_url
     multiple=True,
     help="What the reader may do; may be repeated. Otherwise: admin.",
 )
-@click.option("--tenant", metavar="NAME", help="For this tenant alone; otherwise for all of them.")
+@click.option("--tenant", type=TENANT, metavar="NAME", help="For this tenant alone; otherwise for all of them.")
 @click.option(
     "--at",
     metavar="URL",
@@ -42,7 +43,8 @@ def url(scopes: tuple[str, ...], tenant: str | None, at: str | None, url: str | 
     with opened_store(project, create=True) as bell:
         address = (at or public_address(bell.settings) or _running(bell)).rstrip("/")
         shown = login_url(bell, address, scopes=wanted, tenant=target)
-        note(bell, "tokens.url", address, tenant=tenant or bell.tenant, detail={"scopes": wanted, "for": target})
+        detail = {"scopes": wanted, "for": target}
+        note(bell, "tokens.url", address, tenant=tenant or bell.tenant, detail=detail, aloud=tenant is not None)
     echo(shown)
 
 

@@ -11,9 +11,11 @@ from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.output import echo, print_json
 from workbell.cli.project import code_options, json_option, open_project, tenant_option
+from workbell.cli.retrying import changed_retry, take_retry
 from workbell.cli.run_options import run_options
-from workbell.cli.triggers.settings import job_option, retry_config, retry_options
+from workbell.cli.triggers.settings import job_option, retry_options
 from workbell.events.triggers import TriggerSettings
+from workbell.model.trigger import DEFAULT_RETRY
 
 
 @click.command(help="Start a job on every event that a pattern matches.")
@@ -39,7 +41,7 @@ def add(
     as_json: bool,
     **given: Any,
 ) -> None:
-    retry = retry_config(given)
+    retry = take_retry(given)
     with opened_here(open_project(app=app, url=url, tenant=tenant), url, create=True) as here:
         bell = here.bell
         made = bell.triggers.add(
@@ -48,7 +50,7 @@ def add(
             processor=processor,
             description=description,
             enabled=not disabled,
-            retry_config=retry or None,
+            retry=changed_retry(retry, DEFAULT_RETRY) if retry else None,
             **cast(TriggerSettings, {word: value for word, value in given.items() if value is not None}),
         )
         make_known(bell, processor)

@@ -6,7 +6,7 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_client
-from workbell.cli.output import echo, print_json
+from workbell.cli.output import confirm, echo, print_json
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.triggers.list_and_show import source_in_words
 
@@ -50,8 +50,7 @@ def disable(name: str, url: str | None, tenant: str | None, as_json: bool) -> No
 def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         trigger = bell.triggers.get(name)
-        if not yes:
-            click.confirm(f"Remove the trigger {trigger.name}?", abort=True, err=True)
+        confirm(f"Remove the trigger {trigger.name}?", yes=yes, as_json=as_json)
         bell.triggers.delete(trigger.id)
         note(bell, "triggers.delete", trigger.id, detail={"name": trigger.name, "processor": trigger.job})
     if as_json:

@@ -14,11 +14,11 @@ from workbell.cli.bell import AnyClient, AnyRun, now_of, opened_client, say_empt
 from workbell.cli.output import echo, make_console, one_line, print_facts, print_json
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.runs.find import runs_by_id, short
-from workbell.cli.words import ago, local, retry_in_words
+from workbell.cli.words import ago, local, or_unreadable, retry_in_words, settings_in_words
 from workbell.errors import EventNotFound
 from workbell.model.event import Event
 from workbell.model.event_subscribers import Matched
-from workbell.model.trigger import Trigger
+from workbell.model.trigger import OPTION_FIELDS, Trigger
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,18 +51,16 @@ def _show_table(found: Sequence[Trigger]) -> None:
 
     from workbell.cli.columns import TableRow, print_rows
 
-    rows = [
-        TableRow(
-            [
-                Text(one_line(trigger.name, NAME)),
-                Text(trigger.pattern),
-                Text(one_line(trigger.job, NAME)),
-                _state(trigger),
-            ],
-            Text(one_line(trigger.description or source_in_words(trigger)), "" if trigger.description else "dim"),
-        )
-        for trigger in found
-    ]
+    rows = []
+    for trigger in found:
+        about = or_unreadable(trigger, one_line(trigger.description or source_in_words(trigger)))
+        cells = [
+            Text(one_line(trigger.name, NAME)),
+            Text(trigger.pattern),
+            Text(one_line(trigger.job, NAME)),
+            _state(trigger),
+        ]
+        rows.append(TableRow(cells, Text(about, "" if trigger.description else "dim")))
     print_rows(make_console(), ("trigger", "pattern", "starts", ""), "about", rows)
 
 
@@ -115,6 +113,7 @@ def _facts(trigger: Trigger) -> list[tuple[str, str]]:
         ("starts", trigger.job),
         ("state", "enabled" if trigger.enabled else "disabled: what it matches is noted, and starts nothing"),
         ("retry", retry),
+        *settings_in_words(trigger.options, OPTION_FIELDS),
         ("declared", source_in_words(trigger)),
         ("changed", local(trigger.updated_at)),
     ]

@@ -11,10 +11,11 @@ from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.output import echo, print_json
 from workbell.cli.project import code_options, json_option, open_project, tenant_option
+from workbell.cli.retrying import changed_retry, take_retry
 from workbell.cli.run_options import run_options
-from workbell.cli.triggers.settings import job_option, retry_config, retry_options
+from workbell.cli.triggers.settings import job_option, retry_options
 from workbell.events.triggers import TriggerChanges
-from workbell.model.trigger import OPTION_FIELDS, RetryConfig, config_of
+from workbell.model.trigger import DEFAULT_RETRY, OPTION_FIELDS
 
 
 @click.command(help="Change what is given; the rest stays.")
@@ -47,7 +48,7 @@ def update(
     as_json: bool,
     **given: Any,
 ) -> None:
-    retry = retry_config(given)
+    retry = take_retry(given)
     changes = {word: value for word, value in (given | {"name": new_name}).items() if value is not None}
     if retry and default_retry:
         raise click.UsageError("--default-retry goes with none of the other options about retries.")
@@ -60,8 +61,7 @@ def update(
         bell = here.bell
         old = bell.triggers.get(name)
         if retry:
-            before = config_of(old.retry) if old.retry is not None else {}
-            changes["retry_config"] = cast(RetryConfig, {**before, **retry})
+            changes["retry"] = changed_retry(retry, old.retry or DEFAULT_RETRY)
         if default_retry:
             changes["retry"] = None
         changed = bell.triggers.update(old.id, **cast(TriggerChanges, changes))

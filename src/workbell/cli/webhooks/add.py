@@ -11,8 +11,10 @@ from workbell.cli.acting import note
 from workbell.cli.bell import opened_client
 from workbell.cli.output import echo, print_json
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
+from workbell.cli.retrying import changed_retry, take_retry
 from workbell.cli.webhooks.find import described
 from workbell.cli.webhooks.settings import endpoint_options, print_secret, read_secret, secret_option, settings_of
+from workbell.model.endpoint import DELIVERY_RETRY
 
 
 @click.command(help="Add an endpoint: send events to a URL. The secret is shown this once.")
@@ -23,7 +25,10 @@ from workbell.cli.webhooks.settings import endpoint_options, print_secret, read_
 @tenant_option
 @json_option
 def add(target: str, secret: str | None, url: str | None, tenant: str | None, as_json: bool, **given: Any) -> None:
+    retry = take_retry(given)
     settings = settings_of(given)
+    if retry:
+        settings["retry"] = changed_retry(retry, DELIVERY_RETRY)
     if "patterns" not in settings:
         raise click.UsageError("Say which events are sent there: --pattern 'posts.*'.")
     with opened_client(open_project(url=url, tenant=tenant), create=True) as bell:

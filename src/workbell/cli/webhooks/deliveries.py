@@ -10,7 +10,7 @@ import click
 from workbell.cli.bell import now_of, opened_client
 from workbell.cli.output import can_draw, echo, make_console, one_line, print_json, span
 from workbell.cli.project import client_options, json_option, limit_option, open_project, tenant_option
-from workbell.cli.runs.find import find_run, short
+from workbell.cli.runs.find import run_cursor, short
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
 from workbell.cli.words import ago, due_in
 from workbell.model.delivery import Delivery
@@ -37,7 +37,7 @@ def deliveries(
 ) -> None:
     with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         endpoint = find_endpoint(bell, endpoint_id)
-        last = None if before is None else find_run(bell, before).id
+        last = None if before is None else run_cursor(bell, before)
         found = bell.webhooks.deliveries(endpoint.id, status=status, before=last, limit=limit)
         now = now_of(bell)
     if as_json:
@@ -50,7 +50,7 @@ def deliveries(
         _show(found, now)
         echo(f"Each try of one: workbell runs show {short(found[0].id)}", err=True)
         if len(found) == limit:
-            echo(f"Older ones: --before {short(found[-1].id)}", err=True)
+            echo(f"Older ones: --before {found[-1].id}", err=True)
 
 
 def _show(found: Sequence[Delivery], now: datetime) -> None:

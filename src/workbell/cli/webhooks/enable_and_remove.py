@@ -6,7 +6,7 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_client
-from workbell.cli.output import echo, print_json
+from workbell.cli.output import confirm, echo, print_json
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.webhooks.find import described, endpoint_argument, find_endpoint
@@ -56,8 +56,7 @@ def disable(endpoint_id: str, reason: str, url: str | None, tenant: str | None, 
 def remove(endpoint_id: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         endpoint = find_endpoint(bell, endpoint_id)
-        if not yes:
-            click.confirm(f"Remove the endpoint {endpoint.id} ({endpoint.shown_url})?", abort=True, err=True)
+        confirm(f"Remove the endpoint {endpoint.id} ({endpoint.shown_url})?", yes=yes, as_json=as_json)
         bell.webhooks.delete(endpoint.id)
         note(bell, "webhooks.delete", endpoint.id, detail={"to": endpoint.shown_url})
     if as_json:

@@ -12,9 +12,8 @@ from workbell.cli.output import echo, make_console, one_line, print_facts, print
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.webhooks.find import all_described, described, endpoint_argument, find_endpoint
-from workbell.cli.words import ago, local, retry_in_words
-from workbell.model.endpoint import Health
-from workbell.webhooks.delivery import RETRY
+from workbell.cli.words import ago, local, or_unreadable, retry_in_words
+from workbell.model.endpoint import DELIVERY_RETRY, Health
 from workbell.webhooks.endpoints import TIMEOUT
 from workbell.webhooks.limits import STANDARD
 from workbell.wire.webhooks import EndpointShown
@@ -53,7 +52,7 @@ def _show_table(found: Sequence[EndpointShown], now: datetime) -> None:
             Text("on", "green") if endpoint.enabled else Text("off", "yellow"),
             Text(word, style),
         ]
-        rows.append(TableRow(cells, Text(one_line(endpoint.shown_url))))
+        rows.append(TableRow(cells, Text(or_unreadable(endpoint, one_line(endpoint.shown_url)))))
     print_rows(console, ("endpoint", "patterns", "", "deliveries"), "url", rows)
 
 
@@ -92,13 +91,14 @@ def _facts(endpoint: EndpointShown, now: datetime) -> list[tuple[str, str]]:
         ("endpoint", endpoint.id),
         ("url", endpoint.shown_url),
         ("about", endpoint.description),
+        ("unreadable", endpoint.unreadable or ""),
         ("patterns", " ".join(endpoint.patterns)),
         ("state", "enabled" if endpoint.enabled else off),
         ("deliveries", how_it_goes(endpoint.health(), now)[0]),
         ("slowed", _slowed(endpoint)),
         ("headers", f"{headers} (their values are not shown)" if headers else ""),
         ("secret", _secrets(endpoint, now)),
-        ("retry", retry_in_words(RETRY if endpoint.retry is None else endpoint.retry)),
+        ("retry", retry_in_words(DELIVERY_RETRY if endpoint.retry is None else endpoint.retry)),
         ("at once", f"{limit:,}" if limit is not None else ""),
         ("rate", endpoint.rate or ""),
         ("timeout", f"{TIMEOUT if endpoint.timeout is None else endpoint.timeout:g} s"),

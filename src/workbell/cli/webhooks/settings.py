@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 import click
 
 from workbell.cli.output import echo
-from workbell.cli.triggers.settings import retry_config, retry_options
+from workbell.cli.triggers.settings import retry_options
 from workbell.cli.values import SPAN
 from workbell.webhooks.endpoints import EndpointSettings
 
@@ -36,14 +36,13 @@ def endpoint_options(command: Command) -> Command:
 
 
 def settings_of(given: dict[str, Any]) -> EndpointSettings:
-    """The options that were given, in the words of `bell.webhooks.add`."""
-    retry = retry_config(given)
+    """The options that were given, in the words of `bell.webhooks.add`; those about retries were taken out before."""
     settings = {word: value for word, value in given.items() if value not in (None, ())}
     if "headers" in settings:
         settings["headers"] = _headers(settings["headers"])
     if isinstance(settings.get("timeout"), timedelta):
         settings["timeout"] = settings["timeout"].total_seconds()
-    return cast(EndpointSettings, settings | ({"retry": retry} if retry else {}))
+    return cast(EndpointSettings, settings)
 
 
 def _headers(given: Iterable[str]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import click
 
@@ -10,9 +10,10 @@ from workbell.cli.acting import note
 from workbell.cli.bell import opened_client
 from workbell.cli.output import echo, print_json
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
+from workbell.cli.retrying import changed_retry, take_retry
 from workbell.cli.webhooks.find import described, endpoint_argument, find_endpoint
 from workbell.cli.webhooks.settings import endpoint_options, settings_of
-from workbell.model.trigger import RetryConfig, config_of
+from workbell.model.endpoint import DELIVERY_RETRY
 
 
 @click.command(help="Change what is given; the rest stays.")
@@ -32,16 +33,16 @@ def update(
     as_json: bool,
     **given: Any,
 ) -> None:
+    retry = take_retry(given)
     settings = settings_of(given)
     if no_headers:
         settings["headers"] = None
-    if not settings and target is None:
+    if not settings and not retry and target is None:
         raise click.UsageError("Say what to change, such as --pattern or --to.")
     with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         old = find_endpoint(bell, endpoint_id)
-        if "retry" in settings:
-            before = config_of(old.retry) if old.retry is not None else {}
-            settings["retry"] = cast(RetryConfig, {**before, **cast(RetryConfig, settings["retry"])})
+        if retry:
+            settings["retry"] = changed_retry(retry, old.retry or DELIVERY_RETRY)
         endpoint = bell.webhooks.update(old.id, url=target, **settings)
         changed = sorted([*settings, *([] if target is None else ["url"])])  # without values: headers can be secrets
         note(bell, "webhooks.change", endpoint.id, detail={"to": endpoint.shown_url, "changed": changed})

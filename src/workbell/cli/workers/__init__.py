@@ -11,6 +11,7 @@ COMMANDS = {
     "drain": Lazy(
         "workbell.cli.workers.drain:drain", "Drain a worker: it claims no more runs, and finishes what it has."
     ),
+    "rewinds": Lazy("workbell.cli.workers.listed:rewinds", "List runs that a rewind of the store concerns."),
     "resume": Lazy("workbell.cli.workers.drain:resume", "Let a drained worker claim runs again."),
 }
 

@@ -24,7 +24,7 @@ from workbell.wire.workers import WorkerShown
 def drain(worker_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         seen = bell.drain_worker(_find(bell, worker_id))
-        note(bell, "workers.drain", seen.worker.id)
+        note(bell, "workers.drain", seen.worker.id, aloud=False)  # it works for all tenants
     if as_json:
         print_json(WorkerShown.of(seen))
         return
@@ -47,7 +47,7 @@ def drain(worker_id: str, url: str | None, tenant: str | None, as_json: bool) ->
 def resume(worker_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         seen = bell.resume_worker(_find(bell, worker_id))
-        note(bell, "workers.resume", seen.worker.id)
+        note(bell, "workers.resume", seen.worker.id, aloud=False)
     if as_json:
         print_json(WorkerShown.of(seen))
     else:

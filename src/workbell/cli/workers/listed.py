@@ -1,4 +1,4 @@
-"""`workbell workers list`."""
+"""`workbell workers list` and `workbell workers rewinds`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from workbell.cli.bell import now_of, opened_client, say_empty
-from workbell.cli.output import can_draw, make_console, one_line, print_json
-from workbell.cli.project import client_options, json_option, open_project, tenant_option
+from workbell.cli.output import can_draw, echo, make_console, one_line, print_json
+from workbell.cli.project import client_options, json_option, limit_option, open_project, tenant_option
 from workbell.cli.runs.find import short
-from workbell.cli.words import ago
+from workbell.cli.words import ago, or_unreadable
+from workbell.model.rewind import Rewind
 from workbell.model.worker import SeenWorker
+from workbell.runs.workers import MOST_REWINDS
 from workbell.wire.workers import WorkerShown
 
 if TYPE_CHECKING:
@@ -46,6 +48,41 @@ def list_workers(url: str | None, tenant: str | None, as_json: bool) -> None:
         say_empty(bell, "No worker is running; start one with `workbell dev` or `workbell start`.")
 
 
+@click.command(help="List runs that a rewind of the store concerns: what workers knew of them, and the store forgot.")
+@limit_option(MOST_REWINDS)
+@click.option("--before", metavar="ID", help="Only older ones: the id of the last record of the page before.")
+@client_options
+@tenant_option
+@json_option
+def rewinds(limit: int, before: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
+        found = bell.workers.rewinds(before=before, limit=limit)
+        now = now_of(bell)
+    if as_json:
+        print_json(found)
+    elif found:
+        _show_rewinds(found, now)
+        if len(found) == limit:
+            echo(f"Older ones: --before {found[-1].id}", err=True)
+    else:
+        say_empty(bell, "No worker has noticed that the store was rewound.")
+
+
+def _show_rewinds(found: Sequence[Rewind], now: datetime) -> None:
+    from rich.text import Text
+
+    from workbell.cli.columns import TableRow, print_rows
+
+    rows = [
+        TableRow(
+            [Text(ago(one.noticed_at, now), "dim"), Text(one.run), Text(one.kind, "bold"), Text(short(one.worker))],
+            Text(one_line(one.detail)),
+        )
+        for one in found
+    ]
+    print_rows(make_console(), ("noticed", "run", "kind", "worker"), "what happened", rows)
+
+
 def _show(found: Sequence[SeenWorker], now: datetime) -> None:
     from rich.text import Text
 
@@ -65,7 +102,7 @@ def _show(found: Sequence[SeenWorker], now: datetime) -> None:
             Text(str(len(worker.jobs))),
             Text(worker.version, "dim"),
         ]
-        rows.append(TableRow(cells, Text(_now(seen))))
+        rows.append(TableRow(cells, Text(or_unreadable(worker, _now(seen)))))
     names = ("worker", "id", "pid", "started", "seen", "queues", "jobs", "version")
     print_rows(console, names, "now", rows, right=("pid", "jobs"))
 

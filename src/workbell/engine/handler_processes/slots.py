@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 
-from workbell.engine.execute import Done, book_safely, stopped, used_up
+from workbell.engine.execute import Done, Starts, book_safely, stopped, used_up
 from workbell.engine.handler_processes.entry import Entry
 from workbell.engine.handler_processes.messages import Answer, Begun, Execute, Ready
 from workbell.engine.handler_processes.process import END, IsolatedProcess, NoAnswerInTime, how_it_ended
@@ -18,7 +18,7 @@ from workbell.engine.work import Work
 from workbell.errors import WorkbellError
 from workbell.handlers.registry import Registry
 from workbell.model.clock import Clock
-from workbell.model.outcome import HANDED_BACK, Died, Failed, Outcome, Raised
+from workbell.model.outcome import Died, Failed, Outcome, Raised
 from workbell.notices.push_message import Broadcast, SendToUser
 
 log = logging.getLogger("workbell.boot.handler_process")
@@ -52,6 +52,7 @@ class IsolatedSlots:
         self._size = size
         self._idle_span = idle
         self.clock = clock
+        self.starts = Starts(clock)
         self.registry = registry
         self.entry = entry
         self.post = post
@@ -186,7 +187,7 @@ class _ProcessSlot:
     def _outcome(self, work: Work) -> Outcome:
         """Whatever happens, the run must be booked."""
         try:
-            return HANDED_BACK if work.lost else self._execute(work)
+            return self._slots.starts.refused(work) or self._execute(work)
         except WorkbellError as error:
             return stopped(work) or _unfit(work, str(error))
         except Exception as error:
@@ -197,7 +198,7 @@ class _ProcessSlot:
     def _execute(self, work: Work) -> Outcome:
         process = self._process_for(work)
         # A cancel or stop may have come before there was a process to kill, or while it was starting.
-        asked = stopped(work)
+        asked = self._slots.starts.refused(work)
         if process is None:
             how = "its process ended while it was starting; its own words are in the worker's output."
             return asked or _unfit(work, how)

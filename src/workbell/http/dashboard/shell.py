@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from workbell.http.dashboard.assets import EARLY, MAIN, SCRIPT, STYLE, assets
+from workbell.http.dashboard.assets import EARLY, MAIN, SCRIPT, STYLE, load_assets
 
 # Our own files and our own service, nothing else: what a hostile name or log line could bring in is refused anyway.
 POLICY = (
@@ -29,10 +29,10 @@ def _screens() -> tuple[str, ...]:
 SCREENS = _screens()
 
 
-def shell(request: Request, status: int = 200) -> Response:
+async def shell(request: Request, status: int = 200) -> Response:
     """The page, wherever the service is mounted. With `?debug` it loads every module and style by itself."""
     root = escape(request.scope.get("root_path", ""))
-    known = assets()
+    known = await load_assets(request)
     base = f"{root}/static/{known.digest}"
     script, styles = (MAIN, known.styles) if "debug" in request.query_params else (SCRIPT, [STYLE])
     links = "".join(f'<link rel="stylesheet" href="{base}/{path}">' for path in styles)

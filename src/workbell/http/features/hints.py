@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from workbell.errors import StoreUnavailable
 from workbell.stores.port import Store, StoreWatch
 
 log = logging.getLogger("workbell.http")
@@ -58,9 +59,15 @@ class HintListener:
             stop()
 
     def _run(self) -> None:
+        said = ""
         while not self._closed:
             try:
                 self._listen()
+            except StoreUnavailable as error:
+                if said != str(error):
+                    log.warning("the store gives no hints: %s", error)
+                said = str(error)
+                time.sleep(AGAIN)
             except Exception:
                 # Waiters also poll, so that nothing is lost; but without hints everything is late.
                 log.exception("the store gives no hints; it is tried again in %g s", AGAIN)

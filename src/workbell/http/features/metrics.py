@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from heapq import nsmallest
@@ -200,7 +200,7 @@ def _of_queues(
         values = values_of[one.lane.tenant, (one.lane.queue,)]
         found = (one.scheduled, one.queued, one.running)
         numbers[values] = [known + new for known, new in zip(numbers[values], found, strict=True)]
-        if one.due_since is not None:
+        if one.due_since is not None and not one.paused:
             ages[values] = max(ages[values], (now - one.due_since).total_seconds())
     depth = [
         Sample({**dict(zip(names, values, strict=True)), "status": status}, number)
@@ -213,7 +213,7 @@ def _of_queues(
         Family(
             "workbell_queue_oldest_age_seconds",
             "gauge",
-            f"How long the first in the queue has been due. {QUEUES}",
+            f"How long the first in the queue has been due; paused runs do not count. {QUEUES}",
             oldest,
         ),
     ]
@@ -235,7 +235,8 @@ def _slots(store: Store, alive: Sequence[Worker], every: Iterable[Counts]) -> Fa
     slots = sum(worker.concurrency for worker in alive)
     busy = sum(one.running for one in every if one.lane.target is None)
     drained = [worker for worker in alive if worker.drained_at is not None]
-    unused = sum(max(worker.concurrency - len(store.runs.held_by(worker.id)), 0) for worker in drained)
+    held = Counter(lease.worker for lease in store.runs.leases_of([worker.id for worker in drained])) if drained else {}
+    unused = sum(max(worker.concurrency - held.get(worker.id, 0), 0) for worker in drained)
     states = [Sample({"state": "busy"}, busy), Sample({"state": "free"}, max(slots - busy - unused, 0))]
     return Family("workbell_worker_slots", "gauge", "How many runs they work on, and could besides.", states)
 

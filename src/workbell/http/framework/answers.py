@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from starlette.requests import Request
 from starlette.responses import Response
+
+from workbell.model.unreadable import check_readable
+from workbell.wire.operation import PREFIX
 
 encode = msgspec.json.Encoder().encode
 _KIND = (b"content-type", b"application/json")
@@ -26,6 +30,12 @@ class JsonResponse(Response):
         self.background = None
         self.body = encode(value)
         self.raw_headers = [(b"content-length", b"%d" % len(self.body)), _KIND]
+
+
+def check_shown(request: Request, value: Any) -> None:
+    """Raise UnreadableRow where one thing is asked for that cannot be read; a list shows it among the others."""
+    if request.method == "GET":
+        check_readable(request.scope["path"].removeprefix(PREFIX), getattr(value, "unreadable", None))
 
 
 def nothing() -> Response:

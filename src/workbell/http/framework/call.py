@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+from msgspec import UNSET
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.types import Receive
 
 from workbell.client.local import LocalClient
 from workbell.http.policies.open_limits import HeldBy
 from workbell.model.access import Access
+from workbell.wire.run_settings import RunSettingsBody
+from workbell.wire.runs import RunBody
 
 if TYPE_CHECKING:
     from workbell.http.service import Service
+
+Owned = TypeVar("Owned", bound=RunBody | RunSettingsBody)
 
 CALL = "workbell.call"  # in the scope of a request that is being answered
 KNOWN = "workbell.known"  # in the scope of a request that was let in: with a valid token, or by the hook
@@ -24,7 +30,7 @@ KNOWN = "workbell.known"  # in the scope of a request that was let in: with a va
 class ApiCall:
     """Context of a request: its caller, tenant and client."""
 
-    __slots__ = ("_content", "access", "client", "request", "service", "subject", "tenant")
+    __slots__ = ("_content", "access", "client", "detail", "read_only", "request", "service", "subject", "tenant")
 
     def __init__(self, service: Service, request: Request, access: Access, tenant: str, client: LocalClient) -> None:
         self.service = service
@@ -33,7 +39,9 @@ class ApiCall:
         self.tenant = tenant
         self.client = client
         self._content: bytes | None = None
+        self.read_only: Mapping[str, msgspec.Raw] = {}  # fields of the body that only show the thing
         self.subject = ""  # what was made, for the audit log, where neither the path nor a write of the store names it
+        self.detail: dict[str, Any] = {}  # what was asked for, for the audit log, where its subject does not show it
 
     async def content(self) -> bytes:
         """The body of the request, read once."""
@@ -53,6 +61,12 @@ class ApiCall:
     def is_operator(self) -> bool:
         """Whether the caller may act for the tenant of the program, and so see what concerns all tenants."""
         return self.access.may_act_for(self.service.client.tenant)
+
+    def owned(self, body: Owned) -> Owned:
+        """A body whose `user_id` says whose runs they are, with the person that the caller may make them for."""
+        asked = None if body.user_id is UNSET else body.user_id
+        owner = self.access.owner(asked)
+        return body if owner == asked else msgspec.structs.replace(body, user_id=owner)
 
     @property
     def who(self) -> HeldBy:

@@ -7,7 +7,6 @@ with an ETag, which stands for these very bytes, and streams.
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import re
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from starlette.responses import Response
 from starlette.types import Message, Scope, Send
 
 from workbell.http.framework.raw_headers import headers_of
+from workbell.process.verb_threads import on_own_thread
 
 REFUSED = re.compile(rb"gzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")
 LEAST = 1024  # bytes: less is sent as it is
@@ -97,4 +97,4 @@ async def _compressed(body: bytes) -> bytes:
     work = partial(gzip.compress, body, LEVEL, mtime=0)
     if len(body) < IN_A_THREAD:
         return work()
-    return await asyncio.get_running_loop().run_in_executor(None, work)
+    return await on_own_thread("compress", work)

@@ -74,6 +74,7 @@ class Gate:
             return
         began = time.perf_counter()
         status = 500
+        is_head = scope["method"] == "HEAD"
         self._service.measured.busy += 1
 
         async def answer(message: Message) -> None:
@@ -81,6 +82,8 @@ class Gate:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] = _with_headers(message["headers"], self._headers)
+            elif is_head:
+                message = {**message, "body": b""}
             await send(message)
 
         answering = Compressing(answer) if accepts_gzip(scope) else answer

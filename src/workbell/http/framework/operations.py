@@ -17,9 +17,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.errors import InvalidOption, NotFound, PreconditionFailed
-from workbell.http.framework.answers import JsonResponse
+from workbell.http.framework.answers import JsonResponse, check_shown
 from workbell.http.framework.call import CALL, ApiCall
-from workbell.http.framework.parsing import parse_body, parse_query
+from workbell.http.framework.parsing import parse_body, parse_query, take_read_only
 from workbell.http.framework.raw_headers import header_of, headers_of
 from workbell.http.policies.audit_trail import audited
 from workbell.http.policies.idempotency import answer_once
@@ -41,7 +41,8 @@ class ServedOperation:
         self.parameters = operation.parameters
         self.handle = handle
         self._is_audited = operation.is_audited
-        self._checks_etag = IF_MATCH in operation.headers or operation.method in ("GET", "HEAD")
+        self._checks_etag = IF_MATCH in operation.headers or operation.method == "GET"
+        self._read_only = operation.read_only
         self._no_query = _without_parameters(operation.query)
         wanted = {*signature(handle).parameters} - {"call"}
         has = {*operation.parameters}
@@ -74,9 +75,12 @@ class ServedOperation:
             parse_query(Query, sent)  # which refuses what is unknown
         if operation.body is not None:
             content = await call.content()
+            if self._read_only:
+                content, call.read_only = take_read_only(content, self._read_only)
             empty = not operation.body_required and content in (b"", b"null")
             given["body"] = operation.body() if empty else parse_body(_body_kind(operation, request), content)
         answer = await self.handle(call, **given)
+        check_shown(request, answer)
         if isinstance(answer, Response):
             return answer
         return Response(status_code=204) if answer is None else JsonResponse(answer, operation.status)

@@ -16,6 +16,7 @@ from msgspec import inspect
 
 from workbell.http.framework.problems import InvalidRequest
 from workbell.model.schema_examples import AT
+from workbell.model.suggestions import find_near
 
 UNKNOWN_FIELD = "this server has no such field; it is misspelt, or the server is older than the client"
 INFINITE = "it is infinite or out of range, which JSON cannot carry; leave it out, or send null or a text"
@@ -48,7 +49,11 @@ def invalid_body(kind: Any, error: msgspec.ValidationError) -> InvalidRequest:
     if isinstance(error.__cause__, ValueError):
         return InvalidRequest(where, reason)
     if unknown := _UNKNOWN.fullmatch(reason):
-        return InvalidRequest(f"{where}.{unknown[1][:LONGEST_NAME]}", UNKNOWN_FIELD)
+        name = unknown[1][:LONGEST_NAME]
+        near = find_near(name, _fields_of(_at(_type_of(kind), steps, is_key=is_key)))
+        return InvalidRequest(
+            f"{where}.{name}", UNKNOWN_FIELD if near is None else f"there is no such field; did you mean {near}?"
+        )
     if missing := _MISSING.fullmatch(reason):
         return InvalidRequest(f"{where}.{missing[1]}", "the field is missing")
     if reason == "Number out of range":
@@ -108,6 +113,12 @@ def _at(kind: inspect.Type, steps: Sequence[str], *, is_key: bool) -> inspect.Ty
     if is_key:
         return next((option.key_type for option in options if isinstance(option, inspect.DictType)), None)
     return kind
+
+
+def _fields_of(kind: inspect.Type | None) -> list[str]:
+    """The names of the fields of an object."""
+    parts = [] if kind is None else alternatives(kind)
+    return [field.encode_name for part in parts if isinstance(part, inspect.StructType) for field in part.fields]
 
 
 def _within(kind: inspect.Type, step: str) -> inspect.Type | None:

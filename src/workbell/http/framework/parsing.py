@@ -13,6 +13,7 @@ from workbell.errors import InvalidOption
 from workbell.http.framework.parse_errors import alternatives, invalid_body, invalid_json, invalid_parameter
 from workbell.http.framework.problems import InvalidRequest
 from workbell.model.suggestions import list_options
+from workbell.model.unreadable import decode_json
 from workbell.wire.operation import Query
 from workbell.wire.run_filter import FIELD
 
@@ -36,6 +37,37 @@ def parse_body(kind: type[Body], content: bytes) -> Body:
         raise invalid_body(kind, error) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise invalid_json(error, content) from None
+
+
+def take_read_only(content: bytes, names: frozenset[str]) -> tuple[bytes, Mapping[str, msgspec.Raw]]:
+    """A body without the fields that only show the thing, and those. One that is no object stays as it is."""
+    try:
+        fields = _FIELDS.decode(content)
+        found = {name: fields.pop(name) for name in names & fields.keys()}
+        for value in found.values():  # what is passed over must be JSON too
+            decode_json(value)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return content, {}
+    return (msgspec.json.encode(fields), found) if found else (content, {})
+
+
+def check_read_only(sent: Mapping[str, msgspec.Raw], **stored: Any) -> None:
+    """Raise if a body shows another thing than the one that it is for, or asks by such a field for a change.
+
+    `stored` are those that do not change by themselves; None: the thing is new, and gets its own. Times, counters and
+    the like are passed over: they have changed since they were read.
+    """
+    for name, value in stored.items():
+        if name not in sent or (wanted := msgspec.json.decode(sent[name])) == value:
+            continue
+        here = "a new one gets its own" if value is None else f"here it is {msgspec.json.encode(value).decode()}"
+        verbs = _VERBS.get(name, ())
+        remedy = f", and set it by POST …/{verbs[wanted]}" if verbs and isinstance(wanted, bool) else ""
+        raise InvalidRequest(f"body.{name}", f"it is read-only, and {here}; leave it out{remedy}")
+
+
+_FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_VERBS = {"paused": ("resume", "pause"), "enabled": ("disable", "enable")}  # that set it to false, and to true
 
 
 class _QueryField(NamedTuple):

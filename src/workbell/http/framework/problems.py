@@ -134,7 +134,7 @@ class InvalidRequest(Exception):
     """A request that does not have the form of its operation: where, and what is wrong."""
 
     def __init__(self, where: str, what: str) -> None:
-        super().__init__(f"{where}: {what}.")
+        super().__init__(f"{where}: {what}{'' if what.endswith('?') else '.'}")
         self.where = where
         self.what = what
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from workbell.http.framework.operations import ServedOperation
 from workbell.wire.operation import PREFIX
@@ -75,22 +77,25 @@ class ApiRoutes(BaseRoute):
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         if scope["type"] != "http":
             return Match.NONE, {}
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
         path: str = scope["path"]
         if above := scope.get("root_path"):
             path = path.removeprefix(above)
-        fixed = self._fixed.get((scope["method"], path))
+        fixed = self._fixed.get((method, path))
         if fixed is not None and b"%2" not in (scope.get("raw_path") or b""):  # without a walk through the tree
             return Match.FULL, {"endpoint": fixed, "route": fixed, "path_params": {}}
         if not path.startswith(PREFIX + "/"):
             return Match.NONE, {}
         names: list[str] = []
-        method = "GET" if scope["method"] == "HEAD" else scope["method"]
         node = self._root.find(_segments(scope, path), 0, method, names)
         if node is None:
             return Match.NONE, {}
-        served = node.methods.get(scope["method"])
+        served = node.methods.get(method)
         if served is None:
-            return Match.PARTIAL, {"workbell.methods": sorted(node.methods)}
+            known = {*node.methods, *(("HEAD",) if "GET" in node.methods else ())}
+            by_name = node.parameter.methods.get("PUT") if node.parameter is not None and method == "POST" else None
+            makes = None if by_name is None else f"PUT {by_name.path}"
+            return Match.PARTIAL, {"workbell.methods": sorted(known), "workbell.makes": makes}
         found: Scope = {
             "endpoint": served,
             "route": served,
@@ -102,12 +107,34 @@ class ApiRoutes(BaseRoute):
         served: ServedOperation | None = scope.get("endpoint")
         if served is None:
             allowed = ", ".join(scope["workbell.methods"])
-            raise HTTPException(405, f"This path knows {allowed}.", {"Allow": allowed})
+            makes = scope["workbell.makes"]
+            instead = "" if makes is None else f" {makes} makes one."
+            raise HTTPException(405, f"This path knows {allowed}.{instead}", {"Allow": allowed})
         response = await served.answer(Request(scope, receive, send))
-        await response(scope, receive, send)
+        await (
+            _send_head(response, scope, receive, send) if scope["method"] == "HEAD" else response(scope, receive, send)
+        )
 
     def url_path_for(self, name: str, /, **path_params: Any) -> Any:
         raise NotImplementedError
+
+
+class _HeadSent(Exception):
+    """The answer to a HEAD is complete."""
+
+
+async def _send_head(response: Response, scope: Scope, receive: Receive, send: Send) -> None:
+    """Send an answer to HEAD, whose body the middleware drops. A stream ends at its first part, as if its client had
+    left."""
+
+    async def send_head(message: Message) -> None:
+        if message.get("more_body", False):
+            await send({"type": "http.response.body", "body": b""})
+            raise _HeadSent
+        await send(message)
+
+    with suppress(_HeadSent):
+        await response(scope, receive, send_head)
 
 
 def _segments(scope: Scope, path: str) -> list[str]:

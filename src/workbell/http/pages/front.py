@@ -40,14 +40,14 @@ async def front(request: Request) -> Response:
         return door(request, NOBODY) if isinstance(error, Unauthorized) else refusal(request, error)
     except Forbidden as error:
         return refusal(request, error)
-    return shell(request) if text is None else confirmation(request, text, access)
+    return await shell(request) if text is None else confirmation(request, text, access)
 
 
 def wants_page(request: Request) -> bool:
     """Whether a browser asks for a page, and not a program for an answer of the API."""
     path: str = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
     return (
-        request.method == "GET"
+        request.method in ("GET", "HEAD")
         and "text/html" in request.headers.get("accept", "")
         and not path.startswith((f"{PREFIX}/", "/api/", "/static/"))
     )
@@ -61,7 +61,7 @@ async def unknown(request: Request) -> Response:
         root = escape(request.scope.get("root_path", ""))
         body = f'<h1>There is no such page</h1><p>Nothing is at this address. <a href="{root}/">Workbell</a></p>'
         return page(request, "Workbell: there is no such page", body, 404)
-    return shell(request, 404)
+    return await shell(request, 404)
 
 
 async def sign_in(request: Request) -> Response:

@@ -20,6 +20,7 @@ from workbell.client.local import LocalClient
 from workbell.errors import Forbidden, Unauthorized
 from workbell.model.access import Access, Token
 from workbell.model.audit import ActorKind
+from workbell.model.run_settings import read_user
 
 AuthHook = Callable[[HTTPConnection], Access | Awaitable[Access | None] | None]
 
@@ -130,8 +131,9 @@ async def ask_hook(hook: AuthHook, connection: HTTPConnection) -> Access | None:
     access = await found if isinstance(found, Awaitable) else found
     if access is None:
         return None
+    user_id = None if access.user_id is None else read_user(access.user_id)
     ours = {"kind": ActorKind.APP, "token": None, "made_with": None}
-    return msgspec.structs.replace(access, scopes=frozenset(access.scopes), **ours)
+    return msgspec.structs.replace(access, scopes=frozenset(access.scopes), user_id=user_id, **ours)
 
 
 # Decisions

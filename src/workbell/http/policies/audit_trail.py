@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from types import MappingProxyType
+from typing import Any
 
 import msgspec
 from starlette.requests import HTTPConnection
@@ -36,7 +38,7 @@ async def audited(call: ApiCall, action: str, answer: Awaitable[Response]) -> Re
     def entry(made: str) -> AuditEntry:
         named = "/".join(str(part) for part in call.request.path_params.values())
         who, subject = call.access.who, named or made or call.subject
-        return _entry(call.client, call.request, who, action, subject, tenant=call.tenant)
+        return _entry(call.client, call.request, who, action, subject, tenant=call.tenant, detail=call.detail)
 
     with pending_entry(entry) as pending:
         response = await answer
@@ -67,7 +69,14 @@ async def audited_as(
 
 
 def _entry(
-    client: LocalClient, connection: HTTPConnection, actor: Actor, action: str, subject: str, *, tenant: str
+    client: LocalClient,
+    connection: HTTPConnection,
+    actor: Actor,
+    action: str,
+    subject: str,
+    *,
+    tenant: str,
+    detail: Mapping[str, Any] = MappingProxyType({}),
 ) -> AuditEntry:
     return new_entry(
         tenant,
@@ -75,7 +84,7 @@ def _entry(
         action,
         subject,
         actor=actor,
-        detail={"method": connection.scope["method"], "path": connection.url.path},
+        detail={"method": connection.scope["method"], "path": connection.url.path, **detail},
         address=address_of(connection),
     )
 

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from uvicorn.server import ServerState
 
+from workbell.http.policies.open_limits import most_connections
 from workbell.logs.rate_limit import RateLimitedMessage
 from workbell.model.client_address import TrustedProxies, network_of
 
@@ -20,10 +21,7 @@ log = logging.getLogger("workbell.http")
 
 STRANGERS = 1000  # connections without a valid token, in all: each may hold about 100 KB
 STRANGERS_OF_ADDRESS = 100
-OWN_FILES = 256  # descriptors that are reserved for the store, files, pipes, and a burst of accepts
-FEWEST = 16
 NO_PROXIES = TrustedProxies()
-FILES = 1024  # descriptors of a process, where the system has no limit to read
 
 
 class Guest(Protocol):
@@ -103,16 +101,3 @@ class Edge(ServerState):
                 self._crowded.log(now)
                 oldest.cut()
             self.leave(oldest)
-
-
-def most_connections() -> int:
-    """Connection limit of the process: its file descriptors, less those that it needs itself."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        limit = FILES
-    else:
-        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        if limit == resource.RLIM_INFINITY:
-            limit = 2**20
-    return max(limit - OWN_FILES, limit // 4, FEWEST)

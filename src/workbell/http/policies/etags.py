@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.errors import PreconditionFailed
-from workbell.http.framework.answers import JsonResponse, encode
+from workbell.http.framework.answers import JsonResponse, check_shown, encode
 
 
 def etag_of(definition: Any) -> str:
@@ -19,8 +19,9 @@ def etag_of(definition: Any) -> str:
 
 def answer_with(request: Request, value: Any, etag: str, status: int = 200) -> Response:
     """The thing with its ETag; nothing, if the caller has it already."""
-    if request.method == "GET" and etag in _listed(request.headers.get("if-none-match")):
+    if request.method in ("GET", "HEAD") and etag in _listed(request.headers.get("if-none-match")):
         return Response(status_code=304, headers={"ETag": etag})
+    check_shown(request, value)
     return JsonResponse(value, status, {"ETag": etag})
 
 

@@ -1,8 +1,8 @@
 """Idempotency keys: the first request with a key is executed; a repeat gets the same answer for a day.
 
-The key is taken before the work the answer stored after it. If the server dies between the two, nobody knows whether
-the work was done: the key then refuses for `UNSURE` and is free again. Runs and events do not come this way: there the
-key is written with what it makes, in one transaction (`routes/runs.py`, `routes/events.py`).
+The key is taken before the work, and the answer is stored after it. If the server dies between the two, nobody knows
+whether the work was done: the key then refuses for `UNSURE` and is free again. Runs and events do not come this way:
+there the key is written with what it makes, in one transaction (`routes/runs.py`, `routes/events.py`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from workbell.http.framework.answers import JsonResponse
 from workbell.http.framework.call import ApiCall
 from workbell.http.framework.raw_headers import header_of
 from workbell.model.idempotency import Remembered
+from workbell.model.users import UserId
 
 ANSWER_TTL = timedelta(hours=24)
 UNSURE = timedelta(seconds=60)
@@ -58,11 +59,13 @@ def key_at(key: str, index: int) -> str:
     return found if len(found) <= LONGEST else f"{hashlib.sha256(key.encode()).hexdigest()}:{index}"
 
 
-def fingerprint_of(body: bytes) -> str:
-    """The fingerprint of a JSON body: the same for the same value, in whatever order its fields were written."""
+def fingerprint_of(body: bytes, user: UserId | None) -> str:
+    """The fingerprint of a JSON body: the same for the same value of the same person, in whatever order its fields were
+    written."""
     with suppress(msgspec.DecodeError, TypeError, ValueError):  # what this parser does not take is compared as it is
         body = msgspec.json.encode(msgspec.json.decode(body), order="sorted")
-    return hashlib.sha256(body).hexdigest()[:32]
+    person = b"" if user is None else msgspec.json.encode(user)
+    return hashlib.sha256(body + person).hexdigest()[:32]
 
 
 async def answer_once(
@@ -128,13 +131,14 @@ def _again(known: Remembered, asked: Remembered) -> Response:
 
 
 async def _fingerprint(call: ApiCall) -> str:
+    """The fingerprint of a request, in whatever order its parameters and fields were written."""
     request = call.request
     query: bytes = request.scope["query_string"]
     parts = [
         request.method.encode(),
         request.url.path.encode(),
-        query,
+        b"&".join(sorted(query.split(b"&"))),
         call.access.actor.encode(),
-        await call.content(),
+        fingerprint_of(await call.content(), call.access.user_id).encode(),
     ]
     return hashlib.sha256(b"\x00".join(parts)).hexdigest()

@@ -12,13 +12,15 @@ from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
 from workbell.errors import TooMany
-from workbell.http.policies.connection_limits import most_connections
 from workbell.model.access import Access
 from workbell.model.users import UserId
 
 Key = TypeVar("Key")
 
 AGAIN = 5  # seconds
+FILES = 1024  # descriptors of a process, where the system has no limit to read
+OWN_FILES = 256  # descriptors that are reserved for the store, files, pipes, and a burst of accepts
+FEWEST = 16
 
 
 class HeldBy(NamedTuple):
@@ -131,3 +133,16 @@ def one_less(counter: Counter[Key], key: Key) -> None:
     counter[key] -= 1
     if not counter[key]:
         del counter[key]
+
+
+def most_connections() -> int:
+    """Connection limit of the process: its file descriptors, less those that it needs itself."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        limit = FILES
+    else:
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        if limit == resource.RLIM_INFINITY:
+            limit = 2**20
+    return max(limit - OWN_FILES, limit // 4, FEWEST)

@@ -19,14 +19,21 @@ class Buckets:
 
     def take(self, name: str, now: float) -> float:
         """Take a token; 0, or seconds until there is one."""
-        left, at = self._levels.get(name, (self._burst, now))
-        left = min(self._burst, left + (now - at) * self._rate)
+        left = self._left(name, now)
         if left < 1:
             return (1 - left) / self._rate
         if len(self._levels) >= MOST and name not in self._levels:
             self._forget(now)
         self._levels[name] = (left - 1, now)
         return 0.0
+
+    def give_back(self, name: str, now: float) -> None:
+        """Put back a token that was just taken, and has bought nothing."""
+        self._levels[name] = (min(self._burst, self._left(name, now) + 1), now)
+
+    def _left(self, name: str, now: float) -> float:
+        left, at = self._levels.get(name, (self._burst, now))
+        return min(self._burst, left + (now - at) * self._rate)
 
     def _forget(self, now: float) -> None:
         """Remove full buckets; if that does not help, half of all: better too lenient than out of memory."""
@@ -51,4 +58,7 @@ class CallerRates:
 
     def take(self, who: HeldBy, now: float) -> float:
         """0, or seconds until this caller may."""
-        return self._of_callers.take(repr(who), now) or self._of_tenants.take(who.tenant, now)
+        wait = self._of_callers.take(repr(who), now)
+        if not wait and (wait := self._of_tenants.take(who.tenant, now)):
+            self._of_callers.give_back(repr(who), now)
+        return wait

@@ -8,11 +8,12 @@ from workbell.errors import NotFound
 from workbell.http.features.job_list import job_etag, job_shown, page_of_jobs, reloads_of
 from workbell.http.framework.call import ApiCall
 from workbell.http.framework.operations import Served
+from workbell.http.framework.parsing import check_read_only
 from workbell.http.policies.etags import answer_with, check_match
-from workbell.model.job import Job
+from workbell.model.job import API_SOURCE, Job
 from workbell.model.pause import Pause
 from workbell.wire import jobs
-from workbell.wire.jobs import JobBody, JobList, JobProblem, JobShown, JobsQuery, ReloadShown, ReloadsQuery
+from workbell.wire.jobs import JobBody, JobChange, JobList, JobProblem, JobShown, JobsQuery, ReloadShown, ReloadsQuery
 from workbell.wire.operation import Items
 from workbell.wire.pauses import Resumed
 
@@ -48,7 +49,17 @@ async def put(call: ApiCall, name: str, body: JobBody) -> Response:
 
 
 def _put(call: ApiCall, name: str, body: JobBody) -> JobShown:
-    return _shown(call, call.client.jobs.put(name, expected=_expected(call, name), **body.options()))
+    settings = {word: value for word, value in call.owned(body).options().items() if value is not None}
+    return _shown(call, call.client.jobs.put(name, expected=_expected(call, name), **settings))
+
+
+@served(jobs.change)
+async def change(call: ApiCall, name: str, body: JobChange) -> Response:
+    return _with_etag(call, await call.client.runtime.hop(_change, call, name, body))
+
+
+def _change(call: ApiCall, name: str, body: JobChange) -> JobShown:
+    return _shown(call, call.client.jobs.update(name, expected=_expected(call, name), **body.options()))
 
 
 @served(jobs.enable)
@@ -74,15 +85,26 @@ async def delete(call: ApiCall, name: str) -> None:
 def _expected(call: ApiCall, name: str) -> int | None:
     """The version that the caller's condition means; none without one. The store compares it as it writes."""
     headers = call.request.headers
-    if "if-match" not in headers and "if-none-match" not in headers:
+    is_guarded = "if-match" in headers or "if-none-match" in headers
+    if not is_guarded and not call.read_only:
         return None
+    known: JobShown | None
     try:
-        known = call.client.jobs.get(name)
+        known = _find(call, name)
     except NotFound:
-        check_match(call.request, None)
-        return 0
-    check_match(call.request, job_etag(_shown(call, known)))
-    return known.version
+        known = None
+    check_match(call.request, None if known is None else job_etag(known))
+    check_read_only(
+        call.read_only,
+        id=None if known is None else known.id,
+        name=name,
+        tenant=call.client.tenant,
+        source=API_SOURCE,
+        paused=known is not None and known.paused,
+    )
+    if not is_guarded:
+        return None
+    return 0 if known is None else known.version
 
 
 @served(jobs.pause)

@@ -30,9 +30,12 @@ async def dispatch(call: ApiCall, body: DispatchBody) -> Dispatched:
 async def consume(call: ApiCall, body: ConsumeBody) -> Consumed:
     service = _service_of_all(call)
     check_version(body.version)
-    if body.runs is not None and body.limit is not None:
-        raise InvalidOption("limit: it is for what the server chooses; with `runs` leave it out.")
-    work = service.one_shot.begin(runs=body.runs, limit=body.limit or CONSUMED_RUNS, seconds=body.seconds)
+    message = body.message()
+    if body.limit is not None and (message is not None or body.runs is not None):
+        raise InvalidOption("limit: it is for what the server chooses; with a message or `runs` leave it out.")
+    work = service.one_shot.begin(
+        message=message, runs=body.runs, limit=body.limit or CONSUMED_RUNS, seconds=body.seconds
+    )
     if service.rounds >= MOST_ROUNDS:
         error = TooMany(f"This server works on {MOST_ROUNDS} rounds; ask again in {AGAIN} s, or less often.")
         error.retry_after = AGAIN

@@ -25,6 +25,7 @@ from workbell.model.log_line import LogLine
 from workbell.model.request import ABOUT_KEYS
 from workbell.model.run import Attempt, IdempotencyKey, Run
 from workbell.model.worker import alias_of
+from workbell.runs.lookup import why_waiting
 from workbell.wire import runs
 from workbell.wire.operation import Items, ListPage
 from workbell.wire.runs import (
@@ -62,11 +63,12 @@ async def enqueue_batch(call: ApiCall, query: EnqueueQuery, body: NewRuns) -> Re
 
 async def _make(call: ApiCall, asked: Sequence[RunBody], answer: Answer) -> Response:
     """Make runs. The idempotency key is written with them; if they have keys of their own, the answer is stored."""
+    asked = [call.owned(one) for one in asked]
     key, chosen = key_of(call.request), _chosen_ids(asked)
     name = key or next(iter(chosen), None)
     if name is None:
         return await _write(call, [Order(one.job, one.input, one.options()) for one in asked], answer)
-    fingerprint = fingerprint_of(await call.content())
+    fingerprint = fingerprint_of(await call.content(), call.access.user_id)
     once = None if key is None else IdempotencyKey(key, fingerprint)
     orders = [_order(one, fingerprint, once, index) for index, one in enumerate(asked)]
     if any(one.key is not None for one in asked):
@@ -165,11 +167,9 @@ def _cursor(run_id: str, cursor: str | None) -> LogLine | None:
 @served(runs.why)
 async def why(call: ApiCall, run_id: str) -> WhyShown:
     run = await call.client.aget(run_id)
-    reason = await call.client.awhy(run_id)
-    if not call.is_operator:
-        workers = await call.client.runtime.hop(call.client.store.workers.list)
-        reason = without_ids(reason, [*filter(None, [run.worker]), *(worker.id for worker in workers)])
-    return WhyShown(run=run.id, status=run.status, why=reason)
+    reason = await call.client.runtime.hop(why_waiting, call.client.runtime, run)
+    text = reason.text if call.is_operator else without_ids(reason.text, reason.workers)
+    return WhyShown(run=run.id, status=run.status, why=text)
 
 
 @served(runs.cancel)

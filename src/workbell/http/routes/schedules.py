@@ -12,7 +12,9 @@ from starlette.responses import Response
 from workbell.http.framework.bounded_pages import WITH_TEXT, PageSource, by_name, read_page
 from workbell.http.framework.call import ApiCall
 from workbell.http.framework.operations import Served
+from workbell.http.framework.parsing import check_read_only
 from workbell.http.policies.etags import answer_with, check_match, etag_of
+from workbell.model.job import API_SOURCE
 from workbell.model.schedule import Schedule, Tick
 from workbell.model.upcoming_ticks import TriedTiming, UpcomingTicks
 from workbell.scheduling.schedules import Declaration
@@ -67,10 +69,23 @@ async def put(call: ApiCall, name: str, body: ScheduleBody) -> Response:
 
 
 def _put(call: ApiCall, name: str, body: ScheduleBody) -> Schedule:
-    settings: Any = {word: value for word, value in body.options().items() if value is not None}
+    settings: Any = {word: value for word, value in call.owned(body).options().items() if value is not None}
     declaration = Declaration(name, body.job, settings)
-    accept = lambda old: check_match(call.request, etag(old))  # noqa: E731
-    return call.client.schedules.put_all([declaration], source="api", accept=accept, created_by=str(call.access.who))[0]
+
+    def accept(old: Schedule | None) -> None:
+        check_match(call.request, etag(old))
+        check_read_only(
+            call.read_only,
+            id=None if old is None else old.id,
+            name=name if old is None else old.name,
+            tenant=call.client.tenant,
+            source=API_SOURCE,
+            paused=old is not None and old.paused,
+        )
+
+    return call.client.schedules.put_all(
+        [declaration], source=API_SOURCE, accept=accept, created_by=str(call.access.who)
+    )[0]
 
 
 @served(schedules.change)
@@ -81,7 +96,14 @@ async def change(call: ApiCall, name: str, body: ScheduleUpdateBody) -> Response
 def _change(call: ApiCall, name: str, body: ScheduleUpdateBody) -> Schedule:
     job = None if body.job is UNSET else body.job
     changes: Any = body.options()
-    return call.client.schedules.update_if(name, job, changes, lambda old: check_match(call.request, etag(old)))
+
+    def accept(old: Schedule) -> None:
+        check_match(call.request, etag(old))
+        check_read_only(
+            call.read_only, id=old.id, name=old.name, tenant=old.tenant, source=old.source, paused=old.paused
+        )
+
+    return call.client.schedules.update_if(name, job, changes, accept)
 
 
 @served(schedules.delete)

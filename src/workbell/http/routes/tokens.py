@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from workbell.access.token_request import end_of
 from workbell.errors import Forbidden, TokenNotFound
 from workbell.http.framework.bounded_pages import by_id, page_of
 from workbell.http.framework.call import ApiCall
@@ -22,12 +23,14 @@ async def create(call: ApiCall, body: TokenBody) -> Response:
     _check(call, body)
 
     async def make() -> MadeOnce:
+        expires_at = end_of(body.expires, call.client.store.clock.now())
+        call.detail = {"scopes": body.scopes, "expires_at": expires_at}
         token, text = await call.client.tokens.acreate(
             body.name,
             scopes=body.scopes,
             tenant=EVERY_TENANT if body.every_tenant else None,
             user_id=body.user_id,
-            expires=body.expires,
+            expires=expires_at,
             created_by=str(call.access.who),
         )
         call.subject = token.id
@@ -59,7 +62,7 @@ async def list_(call: ApiCall, query: TokensQuery) -> ListPage[TokenShown]:
     if call.access.tenant == EVERY_TENANT:
         known += await call.client.tokens.alist(tenant=EVERY_TENANT)
     now = call.client.store.clock.now()
-    found = [token for token in known if query.also_ended or token.is_valid(now)]
+    found = [one for one in known if query.also_ended or one.is_valid(now) or one.unreadable is not None]
     return page_of(found, by_id, query.after, query.limit, lambda token: TokenShown.of(token, now))
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from workbell.events.declared import API_SOURCE
 from workbell.events.triggers import TriggerChanges
 from workbell.http.framework.bounded_pages import by_name, page_of
 from workbell.http.framework.call import ApiCall
 from workbell.http.framework.operations import Served
+from workbell.http.framework.parsing import check_read_only
 from workbell.http.policies.etags import answer_with, check_match, etag_of
 from workbell.model.event_subscribers import Matched
 from workbell.model.trigger import Trigger
@@ -28,7 +30,8 @@ def _shown(call: ApiCall, trigger: Trigger, status: int = 200) -> Response:
 
 @served(triggers.add)
 async def add(call: ApiCall, body: NewTrigger) -> Response:
-    made = await call.client.triggers.aadd(**body.options())
+    check_read_only(call.read_only, id=None, tenant=call.client.tenant, source=API_SOURCE)
+    made = await call.client.triggers.aadd(**call.owned(body).options())
     call.subject = made.id
     return _shown(call, made, 201)
 
@@ -67,11 +70,14 @@ async def disable(call: ApiCall, name_or_id: str) -> Response:
 async def _change(call: ApiCall, name_or_id: str, changes: TriggerChanges) -> Response:
     """Change a trigger; with `If-Match` only the version that was read: the store compares it as it writes."""
     verbs = call.client.triggers
-    if "if-match" not in call.request.headers:
+    is_guarded = "if-match" in call.request.headers
+    if not is_guarded and not call.read_only:
         return _shown(call, await verbs.aupdate(name_or_id, **changes))
     known = await verbs.aget(name_or_id)
     check_match(call.request, etag(known))
-    return _shown(call, await verbs.aupdate(known.id, expected=known.version, **changes))
+    check_read_only(call.read_only, id=known.id, tenant=known.tenant, source=known.source)
+    expected = known.version if is_guarded else None
+    return _shown(call, await verbs.aupdate(known.id, expected=expected, **changes))
 
 
 @served(triggers.delete)

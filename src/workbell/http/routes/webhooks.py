@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import attrgetter
 
+import msgspec
+from msgspec import UNSET
 from starlette.responses import Response
 
 from workbell.errors import RunNotFound
 from workbell.http.framework.bounded_pages import PageSource, by_id, page_of, read_page
 from workbell.http.framework.call import ApiCall
 from workbell.http.framework.operations import Served
+from workbell.http.framework.parsing import check_read_only
+from workbell.http.framework.problems import InvalidRequest
 from workbell.http.policies.idempotency import MadeOnce, answer_secret
 from workbell.http.routes.runs import attempt_shown
 from workbell.model.access import Scope
@@ -23,6 +27,7 @@ from workbell.wire.operation import Items, ListPage
 from workbell.wire.runs import AttemptShown, AttemptsQuery
 from workbell.wire.webhooks import (
     DeliveriesQuery,
+    DeliverySettings,
     DisableBody,
     EndpointBody,
     EndpointChange,
@@ -56,6 +61,9 @@ async def _shown_once(call: ApiCall, made: NewEndpoint) -> MadeOnce:
 
 @served(webhooks.add)
 async def add(call: ApiCall, body: EndpointBody) -> Response:
+    check_read_only(call.read_only, id=None, tenant=call.client.tenant, enabled=True)
+    _check_headers(call, body, [])
+
     async def make() -> MadeOnce:
         made = await call.client.webhooks.aadd(**body.options())
         call.subject = made.endpoint.id
@@ -83,8 +91,22 @@ async def get(call: ApiCall, endpoint_id: str) -> EndpointShown:
 
 @served(webhooks.change)
 async def change(call: ApiCall, endpoint_id: str, body: EndpointChange) -> EndpointShown:
+    if call.read_only:
+        known = await _shown(call, endpoint_id)
+        check_read_only(call.read_only, id=known.id, tenant=known.tenant, enabled=known.enabled)
+        _check_headers(call, body, known.header_names)
     await call.client.webhooks.aupdate(endpoint_id, **body.options())
     return await _shown(call, endpoint_id)
+
+
+def _check_headers(call: ApiCall, body: DeliverySettings, known: list[str] | None) -> None:
+    """Raise if a body names other headers than there are, and does not send them."""
+    sent = call.read_only.get("header_names")
+    if sent is not None and body.headers is UNSET and msgspec.json.decode(sent) != known:
+        raise InvalidRequest(
+            "body.header_names",
+            "the values of headers are never shown; send headers with their values, or leave it out",
+        )
 
 
 @served(webhooks.delete)

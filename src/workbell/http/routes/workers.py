@@ -1,17 +1,20 @@
-"""Handlers of workers: list them with their runs, drain and resume one."""
+"""Handlers of workers: list them with their runs, drain and resume one, list the rewinds they noticed."""
 
 from __future__ import annotations
 
+import msgspec
+
 from workbell.errors import Forbidden
 from workbell.http.features.worker_facts import for_tenant
-from workbell.http.framework.bounded_pages import page_of
+from workbell.http.framework.bounded_pages import PageSource, by_id, page_of, read_page
 from workbell.http.framework.call import ApiCall
 from workbell.http.framework.operations import Served
 from workbell.model.access import EVERY_TENANT
+from workbell.model.rewind import Rewind
 from workbell.model.worker import SeenWorker, alias_of
 from workbell.wire import workers
 from workbell.wire.operation import ListPage
-from workbell.wire.workers import WorkerShown, WorkersQuery
+from workbell.wire.workers import RewindsQuery, WorkerShown, WorkersQuery
 
 served = Served()
 
@@ -48,6 +51,16 @@ async def drain(call: ApiCall, worker_id: str) -> WorkerShown:
 async def resume(call: ApiCall, worker_id: str) -> WorkerShown:
     _check_all(call)
     return WorkerShown.of(await call.client.aresume_worker(worker_id))
+
+
+@served(workers.rewinds)
+async def rewinds(call: ApiCall, query: RewindsQuery) -> ListPage[Rewind]:
+    def shown(one: Rewind) -> Rewind:
+        return one if call.is_operator else msgspec.structs.replace(one, worker=alias_of(one.worker))
+
+    source = PageSource(lambda before, number: call.client.workers.rewinds(before=before, limit=number), by_id, shown)
+    page = await call.client.runtime.hop(read_page, source, query.before, query.limit)
+    return page.answer(by_id)
 
 
 def _check_all(call: ApiCall) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from workbell.errors import InvalidOption
 from workbell.model.clock import seconds
-from workbell.model.endpoint import Health
+from workbell.model.endpoint import DELIVERY_RETRY, Health
 from workbell.model.event import Event
 from workbell.model.event_count import EventCount
 from workbell.model.event_subscribers import EventSubscriber
@@ -138,7 +138,7 @@ def webhooks_health(endpoint_id: str) -> Plan[Health]:
 def _endpoint(settings: Mapping[str, Any]) -> dict[str, Any]:
     fields = dict(settings)
     if "retry" in fields:
-        policy = retry_from(fields.pop("retry"))
+        policy = retry_from(fields.pop("retry"), DELIVERY_RETRY)
         fields["retry_config"] = None if policy is None else config_of(policy)
     if isinstance(fields.get("patterns"), str):
         fields["patterns"] = [fields["patterns"]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from io import BytesIO
 from typing import Any, BinaryIO
@@ -15,7 +15,7 @@ from workbell.model.job import name
 from workbell.model.one_shot import CONSUMED_RUNS, Consumed, Dispatched
 from workbell.model.pause import Pause
 from workbell.model.stored_file import StoredFile
-from workbell.queues.message import VERSION
+from workbell.queues.message import VERSION, decode
 from workbell.remote.asking import call_of
 from workbell.remote.call import BinaryContent, Plan, RemoteCall
 from workbell.wire import files, jobs, queues, rounds, schedules
@@ -50,11 +50,15 @@ def dispatch(limit: int | None) -> Plan[Dispatched]:
     return (yield call_of(rounds.dispatch, body={} if limit is None else {"limit": limit}, patience=DISPATCH_WAIT))
 
 
-def consume(runs: Sequence[str] | None, limit: int, seconds: float) -> Plan[Consumed]:
+def consume(
+    message: str | bytes | Mapping[str, Any] | None, runs: Sequence[str] | None, limit: int, seconds: float
+) -> Plan[Consumed]:
     body: dict[str, Any] = {"seconds": seconds}
+    if message is not None:
+        body |= {"version": VERSION, "run": decode(message)}
     if runs is not None:
         body |= {"version": VERSION, "runs": [*runs]}
-    if runs is None or limit != CONSUMED_RUNS:  # the service refuses one beside `runs`
+    if (message is None and runs is None) or limit != CONSUMED_RUNS:  # the service refuses one beside `runs`
         body["limit"] = limit
     return (yield call_of(rounds.consume, body=body, patience=seconds + END_WAIT))
 

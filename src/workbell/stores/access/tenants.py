@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -10,9 +11,10 @@ from workbell.model.access import EVERY_TENANT
 from workbell.model.tenant import Tenant
 from workbell.stores.database import Batch, Database, Statement, read_rows
 from workbell.stores.pending_entry import write_action, write_guarded
-from workbell.stores.times import fields_in_utc
+from workbell.stores.reading import Column, RowReader, rate_text, written_back
 
-TENANT = Tenant.__struct_fields__
+TENANT = tuple(name for name in Tenant.__struct_fields__ if name != "unreadable")
+_rows = RowReader(TENANT, "set it again; until then nothing limits the tenant's starts.", rate=Column(rate_text))
 
 
 Listed = list[Tenant]  # inside the class `list` is the verb
@@ -26,7 +28,7 @@ class StoredTenants:
         self._database = database
 
     def put(self, tenant: Tenant) -> None:
-        write_action(self._database, [Statement("put_tenant", msgspec.structs.asdict(tenant))])
+        write_action(self._database, [Statement("put_tenant", _values(tenant))])
 
     def delete(self, name: str) -> bool:
         """Forget what was set for a tenant; its runs stay."""
@@ -34,7 +36,7 @@ class StoredTenants:
 
     def list(self) -> Listed:
         """Tenants that have settings, by name."""
-        found = [Tenant(**fields_in_utc(TENANT, row)) for row in read_rows(self._database, "tenants")]
+        found = [Tenant(**_rows.read(row)) for row in read_rows(self._database, "tenants")]
         return sorted(found, key=lambda tenant: tenant.name)  # a database may have an order of its own for words
 
     def known(self) -> Names:
@@ -44,4 +46,8 @@ class StoredTenants:
 
     def loading(self, tenants: Sequence[Tenant]) -> Batch:
         """The statements that take over tenants of another store."""
-        return [Statement("load_tenant", msgspec.structs.asdict(tenant)) for tenant in tenants]
+        return [Statement("load_tenant", _values(tenant)) for tenant in tenants]
+
+
+def _values(tenant: Tenant) -> dict[str, Any]:
+    return written_back(msgspec.structs.asdict(tenant), tenant.unreadable)

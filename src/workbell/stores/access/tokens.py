@@ -13,9 +13,9 @@ from workbell.model.ids import FIRST_ID
 from workbell.model.users import user_number, user_text
 from workbell.stores.database import Batch, Database, Row, Statement, read_rows, write_rows
 from workbell.stores.pending_entry import write_action
-from workbell.stores.times import fields_in_utc
+from workbell.stores.reading import Column, RowReader, written_back
 
-TOKEN = (*Token.__struct_fields__, "user_text")
+TOKEN = (*(name for name in Token.__struct_fields__ if name != "unreadable"), "user_text")
 SCOPES = {scope.value: scope for scope in Scope}
 PAGE = 1000
 TICKET_RETENTION = timedelta(minutes=1)  # after a ticket's end: every connect makes one
@@ -23,6 +23,19 @@ SESSION_RETENTION = timedelta(days=1)  # after the end of a session, and of othe
 TOKEN_RETENTION = timedelta(days=30)  # after the end of a token that a person made, and may search for in a list
 
 _words = msgspec.json.Decoder(list[str])
+
+
+def _scopes(text: str) -> tuple[Scope, ...]:
+    """A scope of a later version, which may run beside this one, grants nothing here."""
+    return tuple(scope for scope in map(SCOPES.get, _words.decode(text)) if scope is not None)
+
+
+_rows = RowReader(
+    TOKEN,
+    "nobody gets in with it: revoke it, and make another.",
+    kind=Column(TokenKind, TokenKind.API),
+    scopes=Column(_scopes, ()),
+)
 
 
 Listed = list[Token]  # inside the class `list` is the verb
@@ -97,18 +110,17 @@ class StoredTokens:
 
 def _values(token: Token) -> dict[str, Any]:
     user = token.user_id
-    return msgspec.structs.asdict(token) | {
+    values = msgspec.structs.asdict(token) | {
         "kind": token.kind.value,
         "scopes": msgspec.json.encode(token.scopes).decode(),
         "user_id": None if user is None else user_number(user),
         "user_text": user_text(user),
     }
+    return written_back(values, token.unreadable)
 
 
 def _token(row: Row) -> Token:
-    values = fields_in_utc(TOKEN, row)
+    values = _rows.read(row)
     text = values.pop("user_text")
     values["user_id"] = values["user_id"] if text is None else text
-    # A scope of a later version, which may run beside this one, grants nothing here.
-    scopes = tuple(scope for scope in map(SCOPES.get, _words.decode(values["scopes"])) if scope is not None)
-    return Token(**(values | {"kind": TokenKind(values["kind"]), "scopes": scopes}))
+    return Token(**values)

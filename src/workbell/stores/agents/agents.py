@@ -11,11 +11,18 @@ import msgspec
 from workbell.model.agent import Agent
 from workbell.stores.database import Batch, Conflict, Database, Row, Statement, read_rows, write_rows
 from workbell.stores.pending_entry import write_action, write_guarded
-from workbell.stores.times import fields_in_utc
+from workbell.stores.reading import Column, RowReader, object_text, optional, written_back
 
-AGENT = tuple(name.removesuffix("_text") for name in Agent.__struct_fields__)
+AGENT = tuple(name.removesuffix("_text") for name in Agent.__struct_fields__ if name != "unreadable")
 
 _names = msgspec.json.Decoder(tuple[str, ...])
+_rows = RowReader(
+    AGENT,
+    "set its labels, or pair it again.",
+    labels=Column(_names.decode, ()),
+    jobs=Column(optional(_names.decode)),
+    metrics=Column(object_text),
+)
 
 
 Listed = list[Agent]  # inside the class `list` is the verb
@@ -70,12 +77,10 @@ def _values(agent: Agent) -> dict[str, Any]:
     values = msgspec.structs.asdict(agent)
     values["metrics"] = values.pop("metrics_text")
     values["jobs"] = None if agent.jobs is None else _text(agent.jobs)
-    return values | {"labels": _text(agent.labels)}
+    return written_back(values | {"labels": _text(agent.labels)}, agent.unreadable)
 
 
 def _agent(row: Row) -> Agent:
-    values = fields_in_utc(AGENT, row)
+    values = _rows.read(row)
     values["metrics_text"] = values.pop("metrics")
-    values["jobs"] = None if values["jobs"] is None else _names.decode(values["jobs"])
-    values["enabled"] = bool(values["enabled"])
-    return Agent(**(values | {"labels": _names.decode(values["labels"])}))
+    return Agent(**(values | {"enabled": bool(values["enabled"])}))

@@ -24,11 +24,12 @@ MOST_BODY = 4 * 1024 * 1024  # bytes of a call: what the bridge reads
 
 # Every row stands for itself, so that rows can be divided among several statements of the same batch.
 BY_ROWS = frozenset(
-    "add_runs add_logs add_events add_attempts add_ticks add_audit add_notifications add_matches load_tallies".split()
+    "add_runs add_logs add_events add_attempts add_ticks add_audit add_notifications add_matches add_lanes load_lanes "
+    "load_tallies".split()
 )
 # Every statement stands for itself, so that a batch of such statements can be divided into several.
 APART = frozenset(
-    "claim put_job raise_definitions forget_service add_lane add_event settle_event unload_run "
+    "claim put_job raise_definitions forget_service add_lanes add_event settle_event unload_run "
     "add_trigger add_endpoint raise_subscriptions add_audit".split()
 )
 # Stay in the batch of the statement before them: a run that has ended elsewhere must not be gone between two batches,
@@ -78,8 +79,8 @@ def writing(batch: Batch) -> list[list[Sent]]:
     if all(_stands_alone(each) for each in sent):
         return list(_chunks(sent))
     # Lanes may be there without runs, so that those of a large call are made before it.
-    lanes = [each for each in sent if each.query == "add_lane"]
-    rest = [each for each in sent if each.query != "add_lane"]
+    lanes = [each for each in sent if each.query == "add_lanes"]
+    rest = [each for each in sent if each.query != "add_lanes"]
     if not _fits(rest):
         raise _too_much(rest)
     return [*_chunks(lanes), rest]

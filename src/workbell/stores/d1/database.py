@@ -86,6 +86,8 @@ class D1Database:
 
     # Hints
 
+    hints = False
+
     def watch(self) -> SilentWatch:
         return SilentWatch()
 
@@ -117,6 +119,9 @@ class D1Database:
     def measure_time(self) -> None:
         if isinstance(self.clock, SystemClock):
             self.clock.measure(lambda: datetime.fromtimestamp(self._calls.health()["time"] / 1000, UTC))
+
+    def position(self) -> None:
+        """D1 does not tell where it is."""
 
     def describe(self) -> list[tuple[str, str, str]]:
         begun = time.monotonic()

@@ -18,7 +18,7 @@ from workbell.stores.flows import Ask, Do, Flow
 from workbell.stores.group_commit import GroupCommit
 from workbell.stores.keyed_writes import KeyedWrites, LockName, LockWaits
 from workbell.stores.publisher import Pair
-from workbell.stores.runs.adding import Replacing, Writing, add_runs, read_replaced
+from workbell.stores.runs.adding import Replacing, Writing, add_runs, make_room, read_replaced
 from workbell.stores.runs.lanes import Lanes
 from workbell.stores.runs.making import Making
 
@@ -88,9 +88,9 @@ class StoredEvents:
 
     def _fan_out_plain(self, fanned: Sequence[FannedOut], now: datetime) -> set[str]:
         lanes = self._lanes.prepare([request for one in fanned for request in one.runs])
-        left = list(fanned)
+        making, left = self._lanes.statements(lanes), list(fanned)
         while left:
-            batch = [*self._lanes.statements(lanes), *_fanning(self._database.dialect, left, now)]
+            batch = [*making, *_fanning(self._database.dialect, left, now)]
             try:
                 answers = self._database.write(batch)
             except Conflict as conflict:
@@ -101,13 +101,17 @@ class StoredEvents:
                 left = [one for one in left if one.event_id in waiting]
             else:
                 self._lanes.note(lanes)
-                return {row[0] for row in answers[len(lanes)]}
+                return {row[0] for row in answers[len(making)]}
         return set()
 
     def _fan_out_replacing(self, one: FannedOut, now: datetime) -> bool:
         lanes = self._lanes.prepare(one.runs)
         replacing = self._making.replacing(waits=False)
-        ended = flows.run(self._database, _replacing(one, now, replacing, self._lanes.statements(lanes)))
+        ended = flows.run(
+            self._database,
+            _replacing(one, now, replacing, self._lanes.statements(lanes)),
+            written=self._making.publisher.written,
+        )
         if ended is None:
             return False
         self._lanes.note(lanes)
@@ -194,11 +198,13 @@ def _replacing(
     """The waiting runs that those of an event replace; None: another process has the event, or locks a tag."""
     for _ in range(TRIES):
         seen = yield from read_replaced(one.runs, replacing.dialect)
-        writing = Writing(replacing, seen)
+        still_waits = Statement("waiting_ids", {"ids": [one.event_id]}, exactly=1)
         try:
+            seen = yield from make_room(one.runs, seen, replacing, [still_waits])
+            writing = Writing(replacing, seen)
             yield Do([*lanes, _take([one], now, exactly=1), *writing.batch(one.runs), *_matches([one])])
         except Conflict as conflict:
-            if conflict.query in ("take_events", "try_tag"):
+            if conflict.query in ("take_events", "waiting_ids", "try_tag"):
                 return None
             if conflict.query is None:
                 raise

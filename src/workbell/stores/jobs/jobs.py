@@ -11,9 +11,9 @@ from workbell.errors import InvalidOption
 from workbell.model.ids import FIRST_ID
 from workbell.model.job import Job
 from workbell.model.retry import Retry, read_retry
-from workbell.model.run_defaults import from_text, to_text
+from workbell.model.run_defaults import NO_DEFAULTS, from_text, to_text
 from workbell.stores.database import Batch, Database, Row, Statement, read_rows
-from workbell.stores.times import fields_in_utc
+from workbell.stores.reading import Column, RowReader, object_text, optional, rate_text, written_back
 
 JOB = (
     "id tenant name handler queue description payload_template retry timeout enabled concurrency concurrency_key rate "
@@ -60,25 +60,31 @@ class StoredJobs:
 def job_values(job: Job) -> dict[str, Any]:
     retry = None if job.retry is None else msgspec.json.encode(job.retry).decode()
     said = msgspec.structs.replace(job.options, priority=None)  # it has a column of its own
-    return msgspec.structs.asdict(job) | {"retry": retry, "priority": job.priority, "options": to_text(said)}
+    values = msgspec.structs.asdict(job) | {"retry": retry, "priority": job.priority, "options": to_text(said)}
+    return written_back(values, job.unreadable)
 
 
 def _policy(text: str) -> Retry | None:
-    """A job's retry policy. Programs that did not check it stored whatever `@bell.job(retry=…)` was given."""
+    """A job's retry policy, also in the words in which `@bell.job(retry=…)` takes it."""
     try:
         return _retry.decode(text)
     except (msgspec.ValidationError, InvalidOption):
-        try:
-            return read_retry(msgspec.json.decode(text))
-        except InvalidOption:
-            return None
+        return read_retry(msgspec.json.decode(text))
+
+
+_rows = RowReader(
+    JOB,
+    "put it again, or delete it.",
+    retry=Column(optional(_policy)),
+    options=Column(from_text, NO_DEFAULTS),
+    payload_template=Column(object_text),
+    rate=Column(rate_text),
+)
 
 
 def job_from_row(row: Row) -> Job:
-    values = fields_in_utc(JOB, row)
-    retry = None if values["retry"] is None else _policy(values["retry"])
+    values = _rows.read(row)
     values |= {"enabled": bool(values["enabled"]), "processor": bool(values["processor"])}
-    options, priority = from_text(values["options"]), values.pop("priority")
-    if priority:
-        options = msgspec.structs.replace(options, priority=priority)
-    return Job(**(values | {"retry": retry, "options": options}))
+    if priority := values.pop("priority"):
+        values["options"] = msgspec.structs.replace(values["options"], priority=priority)
+    return Job(**values)

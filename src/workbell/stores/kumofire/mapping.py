@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
-from uuid import UUID, uuid5
 
 import msgspec
 
 from workbell.errors import InvalidOption, JobsError, WorkbellError
-from workbell.model.ids import is_id
+from workbell.model.ids import id_of
 from workbell.model.job import API_SOURCE, BUILT_IN, CODE_SOURCE, QUEUE, Job, name
 from workbell.model.payload import clean_text
 from workbell.model.retry import Retry
@@ -28,7 +27,6 @@ FOREVER = datetime(9999, 1, 1, tzinfo=UTC)  # not the last day: it must have a n
 ATTEMPTS = 3  # its default, and ours
 SOURCE = "api"
 DISABLED = "disabled in Kumofire"
-_IDS = UUID("7d1f0c52-6f0b-5a3e-9a55-0d2f6a1c7f10")  # the namespace of ids that stand for its ids that are no UUIDs
 _A_MOMENT = timedelta(microseconds=1)
 
 
@@ -76,7 +74,7 @@ def take_job(row: KumofireJob, into: Into) -> TakenJob:
     created = _time("created_at", row.created_at)
     return TakenJob(
         Job(
-            id=own_id(row.id),
+            id=id_of(row.id),
             tenant=into.tenant,
             name=_job_name(row.name),
             handler=handler,
@@ -113,7 +111,7 @@ def take_schedule(row: KumofireSchedule, into: Into) -> TakenSchedule:
     last = None if row.last_scheduled_at is None else _time("last_scheduled_at", row.last_scheduled_at)
     return TakenSchedule(
         Schedule(
-            id=own_id(row.id),
+            id=id_of(row.id),
             tenant=into.tenant,
             name=_name("schedule", row.name),
             job=_job_name(row.job_name),
@@ -142,10 +140,10 @@ def take_schedule(row: KumofireSchedule, into: Into) -> TakenSchedule:
 
 
 def take_run(row: KumofireRun, into: Into) -> TakenRun:
-    """The same run, with its id. One that was running is queued again: nobody works on it any more."""
-    run_id = row.id.lower()
-    if not is_id(run_id):
-        raise CannotTake("its id is no UUID, which the ids of runs are here")
+    """The same run, found by its id. One that was running is queued again: nobody works on it any more."""
+    run_id = id_of(row.id)
+    imported_id = None if row.id.lower() == run_id else clean_text(row.id)
+    options = Options(retry=_retry(row.max_attempts), imported_id=imported_id)
     try:
         status = Status(row.status)
     except ValueError:
@@ -173,9 +171,9 @@ def take_run(row: KumofireRun, into: Into) -> TakenRun:
         failures=row.attempt,
         losses=1 if lost else 0,
         input_text=_input(row.payload, notes),
-        options_text=msgspec.json.encode(Options(retry=_retry(row.max_attempts))).decode(),
+        options_text=msgspec.json.encode(options).decode(),
         key_text=key,
-        schedule=None if row.job_schedule_id is None else own_id(row.job_schedule_id),
+        schedule=None if row.job_schedule_id is None else id_of(row.job_schedule_id),
         error=None if row.last_error is None else clean_text(row.last_error),
         reason="worker lost" if lost else "error" if row.last_error is not None else None,
     )
@@ -190,12 +188,6 @@ def take_run(row: KumofireRun, into: Into) -> TakenRun:
             run, started_at=started, finished_at=ended, updated_at=ended, remove_at=into.now + kept
         )
     return TakenRun(run, notes, None, key)
-
-
-def own_id(text: str) -> str:
-    """The id of a definition or a schedule: its own if that is a UUID, else always the same one for it."""
-    lowered = text.lower()
-    return lowered if is_id(lowered) else str(uuid5(_IDS, text))
 
 
 def _timing(kind: ScheduleKind, text: str, zone: str, due: datetime | None) -> tuple[str, Timing | None, str | None]:

@@ -91,7 +91,7 @@ class LimitedClaims:
     def _moved(self, terms: LeaseTerms) -> LeaseTerms:
         """The same start now: it may have taken a while to get here."""
         now = max(terms.now, self._database.clock.now())
-        return LeaseTerms(terms.worker, now, terms.lease_until + (now - terms.now))
+        return terms._replace(now=now, lease_until=terms.lease_until + (now - terms.now))
 
     def _see(
         self, picks: Sequence[Pick], limit: int, concerned: LimitsOfLanes, terms: LeaseTerms, *, probing: bool

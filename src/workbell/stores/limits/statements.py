@@ -38,9 +38,15 @@ def _kind(limit: Limit) -> str:
 
 
 def uses(limits: Mapping[int, Limit], starts: Mapping[int, str], running: Mapping[int, int]) -> dict[int, Use]:
-    return {
-        limit_id: Use(running.get(limit_id, 0), _starts.decode(starts.get(limit_id, NO_STARTS))) for limit_id in limits
-    }
+    return {limit_id: Use(running.get(limit_id, 0), _read(starts.get(limit_id, NO_STARTS))) for limit_id in limits}
+
+
+def _read(starts: str) -> Starts:
+    """What is noted of starts. Garbage is forgotten, and the next claim overwrites it: else nobody could claim."""
+    try:
+        return _starts.decode(starts)
+    except msgspec.DecodeError:
+        return []
 
 
 def queued(picks: Sequence[Pick], limit: int, terms: LeaseTerms) -> Statement:

@@ -16,7 +16,7 @@ VALUES (:run, :attempt, :line, :at, :level, :message) ON CONFLICT DO NOTHING
 -- The subqueries are scalar ones: each is a lookup by primary key, and can never become a hash of a whole table.
 INSERT INTO workbell_logs (run, attempt, line, at, level, message)
 SELECT new.run, new.attempt, new.line, new.at, new.level, new.message
-FROM {rows new: token integer, run uuid, attempt integer, line integer, at timestamptz, level text, message text}
+FROM {rows new: token bigint, run uuid, attempt integer, line integer, at timestamptz, level text, message text}
 WHERE new.token = COALESCE((SELECT r.token FROM workbell_runs r WHERE r.id = new.run),
     (SELECT h.token FROM workbell_history h WHERE h.id = new.run))
 ON CONFLICT DO NOTHING RETURNING line

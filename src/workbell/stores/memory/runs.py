@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from random import sample
 from typing import Any
@@ -54,7 +54,8 @@ class MemoryRuns:
             refuse_taken_id(request, made.tenant, made.options_text)
             return Added(run.id, False)
         if request.replace_tag:
-            self._make_room(self.pending(tenant=run.tenant, tag=run.tag), run, SAME_TAG, replaced)
+            of_tag = [old for old in self._in(*PENDING) if (old.tenant, old.tag) == (run.tenant, run.tag)]
+            self._make_room(of_tag, run, SAME_TAG, replaced)
         if run.key_text is not None:
             holder, until = keys.get((run.tenant, run.key_text), (None, None))
             if request.on_duplicate is OnDuplicate.REPLACE and holder is not None:
@@ -142,7 +143,8 @@ class MemoryRuns:
         for run in ready:
             waiting.setdefault((run.lane.id, run.rank), []).append(run)
         if limits:
-            terms = terms._replace(now=max(terms.now, self._state.clock.now()))
+            now = max(terms.now, self._state.clock.now())  # a lease begins with its run
+            terms = terms._replace(now=now, lease_until=terms.lease_until + (now - terms.now))
             uses = self._limits.uses([one for listed in limits.values() for one in listed])
             queued = {lane_rank: len(runs) for lane_rank, runs in waiting.items()}
             picks = allot(picks, limit, limits, uses, queued, terms.now)
@@ -152,7 +154,10 @@ class MemoryRuns:
             taken += waiting.get((pick.lane_id, pick.rank), [])[: min(pick.quota, limit - len(taken))]
         taken.sort(key=lambda run: (run.rank, run.scheduled_for, run.id))
         return self._put(
-            moves.start(run, terms.now, worker=terms.worker, lease_until=terms.lease_until).after(run) for run in taken
+            moves.start(run, terms.now, worker=terms.worker, lease_until=terms.lease_until, token=terms.token).after(
+                run
+            )
+            for run in taken
         )
 
     def _ready(self, now: datetime) -> builtins.list[Run]:
@@ -195,6 +200,10 @@ class MemoryRuns:
             if run is None or run.status is not Status.RUNNING:
                 return False
             return bool(self._put([moves.ask_cancel(run, reason)]))
+
+    def asked_to_end(self, ids: Collection[str]) -> set[str]:
+        with self._state.lock:
+            return {run.id for run in self._state.live.values() if run.cancel_requested and run.id in ids}
 
     # Moving
 
@@ -257,7 +266,8 @@ class MemoryRuns:
                 else:
                     del state.finished[run_id]
                     state.attempts.pop(run_id, None)
-            free = [key for key, (_, until) in state.keys.items() if until is not None and until <= now]
+            held = sorted((until, key) for key, (_, until) in state.keys.items() if until is not None and until <= now)
+            free = [key for _, key in held[:limit]]
             for key in free:
                 del state.keys[key]
             return len(over), len(free)
@@ -281,24 +291,25 @@ class MemoryRuns:
     def pending(
         self,
         *,
-        tenant: str | None = None,
-        tag: str | None = None,
-        accepted: bool = False,
+        limit: int,
+        accepted_by: str | None = None,
         queued_before: datetime | None = None,
-        limit: int | None = None,
     ) -> builtins.list[Run]:
         if queued_before is not None:
             waiting = self._in(Status.QUEUED)
             able = [run for run in waiting if run.updated_at < queued_before and run.lane.target is None]
-            return able if limit is None else sample(able, min(limit, len(able)))
-        return [
-            run
-            for run in self._in(*PENDING)
-            if tenant in (None, run.tenant) and (run.accepted_by is not None if accepted else run.tag == tag)
-        ]
+            return sample(able, min(limit, len(able)))
+        return [run for run in self._in(*PENDING) if run.accepted_by == accepted_by][:limit]
+
+    def accepting(self) -> builtins.list[str]:
+        return sorted({run.accepted_by for run in self._in(*Status) if run.accepted_by is not None})
 
     def held_by(self, worker: str) -> builtins.list[Run]:
         return [run for run in self._in(Status.RUNNING) if run.worker == worker]
+
+    def leases_of(self, workers: Collection[str]) -> builtins.list[Lease]:
+        every = [(run, run.lease_until) for run in self._in(Status.RUNNING) if run.worker in workers]
+        return [Lease(run.id, run.token, until, run.worker) for run, until in every if until is not None]
 
     def leases(self, before: datetime, beyond: datetime | None = None) -> builtins.list[Lease]:
         every = [(run, run.lease_until) for run in self._in(Status.RUNNING)]

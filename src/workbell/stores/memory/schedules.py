@@ -9,8 +9,8 @@ from datetime import datetime
 import msgspec
 
 from workbell.errors import StoreError
-from workbell.model.run import Status
-from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
+from workbell.model.run import Run, Status
+from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick, is_overlap
 from workbell.model.state import cancel, retention_of
 from workbell.stores.memory.runs import MemoryRuns
 from workbell.stores.memory.state import State
@@ -47,7 +47,7 @@ class MemorySchedules:
                 return False
             schedules[new.id] = new
         else:
-            if old is None or old.version != change.expected or (change.only_idle and self._is_busy(new.id)):
+            if old is None or old.version != change.expected or (change.only_idle and self._overlaps(new.id)):
                 return False
             changed = {name: getattr(new, name) for name in (DEFINED if change.defines else ADVANCED)}
             schedules[new.id] = replace(old, version=old.version + 1, **changed)
@@ -61,12 +61,13 @@ class MemorySchedules:
             ticks[tick.schedule, tick.due] = tick
         return True
 
-    def _is_busy(self, schedule_id: str) -> bool:
-        return any(run.schedule == schedule_id for run in self._state.live.values())
+    def _overlaps(self, schedule_id: str) -> builtins.list[Run]:
+        """The runs that are in the way of its ticks."""
+        return [run for run in self._state.live.values() if run.schedule == schedule_id and is_overlap(run)]
 
     def _cancel_live(self, schedule: Schedule, replaced: builtins.list[Pair]) -> None:
         now, keep = schedule.last_fire_at or schedule.updated_at, self._state.keep
-        live = [run for run in self._state.live.values() if run.schedule == schedule.id]
+        live = self._overlaps(schedule.id)
         for run in live:
             self._runs.request_cancel(run.id, REASON)
         waiting = [run for run in live if run.status is not Status.RUNNING]
@@ -100,7 +101,7 @@ class MemorySchedules:
                 if one.look_at is not None and one.look_at <= now and (one.id, one.version) not in passed
             ]
             first = [self._state.schedules[schedule_id] for _, schedule_id in sorted(due)[:limit]]
-            return [DueSchedule(one, self._is_busy(one.id)) for one in first]
+            return [DueSchedule(one, next((run.id for run in self._overlaps(one.id)), None)) for one in first]
 
     def next_check(self, after: datetime | None = None) -> datetime | None:
         times = [one.look_at for one in self._every() if one.look_at is not None]

@@ -58,6 +58,8 @@ class MemoryStore:
     def identity(self) -> str:
         return self._id
 
+    hints = True
+
     def watch(self) -> StoreWatch:
         return MemoryWatch(self._changed, lambda: self._changes, self.wake)
 
@@ -74,6 +76,9 @@ class MemoryStore:
 
     def migrate(self) -> list[str]:
         return []
+
+    def position(self) -> None:
+        """It cannot go back."""
 
     def measure_time(self) -> None:
         if isinstance(self.clock, SystemClock):

@@ -56,13 +56,15 @@ class StoredNotifications:
     def mark_read(self, tenant: str, user_id: UserId, ids: Sequence[str] | None, now: datetime) -> int:
         """Note that a person has read these, or all that are there; how many were unread."""
         values: dict[str, Any] = {"tenant": tenant, "user_id": user_number(user_id), "now": now}
+        count = 0
         if ids is None:
-            read = write_rows(self._database, "read_all", **values)
-        else:
-            read = write_rows(self._database, "read_some", ids=list(ids), **values) if ids else []
-        if read:
+            while marked := len(write_rows(self._database, "read_all", limit=PAGE, **values)):
+                count += marked  # others write between two rounds
+        elif ids:
+            count = len(write_rows(self._database, "read_some", ids=list(ids), **values))
+        if count:
             self._database.wake()
-        return len(read)
+        return count
 
     def prune(self, now: datetime, limit: int) -> int:
         """Remove notifications whose retention is over, with their read marks; how many."""

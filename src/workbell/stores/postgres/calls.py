@@ -8,32 +8,31 @@ trip, and for that transaction alone: a pooler gives the server's session to oth
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import errors
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import make_conninfo
 from psycopg.types.string import TextLoader
 
-from workbell.errors import InvalidUrl, StoreError, StoreUnavailable
-from workbell.logs.secrets import without_quotes
+from workbell.errors import StoreError, StoreUnavailable
 from workbell.process.fork_safety import remake_after_fork
 from workbell.stores.postgres.connections import AllBusy, Connection, Connections
 from workbell.stores.postgres.deadlines import Deadlines
 from workbell.stores.postgres.translation import (
     READ_ONLY,
     Busy,
+    InRecovery,
     NotConnected,
     TooLate,
     first_line,
     is_about_preparing,
     translated,
 )
+from workbell.stores.postgres.urls import read_url, shown_name
 from workbell.stores.turns import Turn
 
 T = TypeVar("T")
@@ -43,10 +42,15 @@ IDLE = 5.0  # seconds that a transaction may be idle before the server rolls it 
 LOCK = 7.5  # seconds to wait for a lock in a transaction: longer than a frozen process can hold one
 STATEMENT = 0.8  # of the deadline for one statement of a transaction: the server ends it before we have to cut it off
 CONNECT = 5  # seconds to connect
+# A machine that vanishes without a word is noticed after 60 seconds on a connection that only listens and has no
+# deadline. With the system's defaults, 9 probes 75 seconds apart, hints would be missed for 12 minutes.
+KEEPALIVES = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 WAIT = 10.0  # seconds to wait for a connection while all are busy
 PREPARE = 2  # uses before a statement is prepared; ?prepare_threshold=0 for poolers that cannot track them
-MODES = ("session", "transaction")
 LOCAL = ("localhost", "::1")
+# Who says in the server that it no longer waits for a standby. It is a warning: the commit is answered as if all were
+# well. Its text is translated, this name is not.
+SYNCHRONOUS_WAIT = "SyncRepWaitForLSN"
 TRIES = 5  # for units that lost a race with another one
 # In one round trip. Behind a pooler, the backend's pid differs from the one that was announced at connect.
 SET_UP = "SET TIME ZONE 'UTC'; SELECT pg_backend_pid()"
@@ -60,22 +64,16 @@ class Calls:
     """Calls of one process to PostgreSQL: every statement goes through here."""
 
     def __init__(self, url: str, *, size: int = 4) -> None:
-        try:
-            url, ours = split_url(url)
-            given = conninfo_to_dict(url)
-        except (psycopg.ProgrammingError, ValueError) as error:  # of the driver, or of `urlsplit`
-            raise InvalidUrl(
-                f"The store's URL cannot be read: {without_quotes(str(error).strip())}; "
-                "write it as postgresql://user:password@host:5432/database."
-            ) from None
-        defaults: dict[str, Any] = {"connect_timeout": CONNECT, "application_name": "workbell", "keepalives_idle": 30}
-        if "," in str(given.get("host", "")):
+        given, ours = read_url(url)
+        defaults: dict[str, Any] = {"connect_timeout": CONNECT, "application_name": "workbell"} | KEEPALIVES
+        self.name = shown_name(given)
+        if any("," in str(given.get(name, "")) for name in ("host", "hostaddr")):
             defaults["target_session_attrs"] = "read-write"  # of several hosts, the primary
         self.conninfo = make_conninfo(**(defaults | given))
-        self.name = shown_name(given)
         self.is_distant = _is_distant(given)
         self.is_pooled = False  # as the last connection was
         self.demotions = 0  # how often a server turned out to be read-only
+        self._unconfirmed: set[int] = set()  # ids of connections on which a commit stopped waiting for its standby
         self._prepare, self._pooler, self.size = ours.prepare_threshold, ours.pooler, size
         self._inherited: list[Connections] = []
         self.make_process_state()
@@ -162,22 +160,31 @@ class Calls:
                 self.deadlines.await_end(late, lambda: None)
 
     def _work(self, connection: Connection, work: Callable[[Connection], T], begin: bytes, seconds: float) -> T:
+        self._unconfirmed.discard(id(connection))
         try:
-            if not begin:
-                return work(connection)
-            _begin(connection, begin)
+            if begin:
+                _begin(connection, begin)
             done = work(connection)
-            connection.commit()
-            return done
+            if begin:
+                connection.commit()
         except psycopg.Error as error:
             overdue = self.deadlines.find_overdue(connection)
             if overdue is not None and (overdue.socket_copy is not None or isinstance(error, errors.QueryCanceled)):
                 raise TooLate(seconds, answered=overdue.socket_copy is None) from error
             _roll_back(connection)
+            # Told by the server with every connection, since PostgreSQL 14.
+            if error.sqlstate == READ_ONLY and connection.info.parameter_status("in_hot_standby") == "on":
+                raise InRecovery(str(error)) from error
             raise
         except BaseException:
             _roll_back(connection)
             raise
+        if id(connection) in self._unconfirmed:
+            raise StoreUnavailable(
+                f"PostgreSQL at {self.name} has committed this, but no synchronous standby has confirmed it in time: a "
+                "failover could undo it. Start the standby or change `synchronous_standby_names`, and repeat the call."
+            )
+        return done
 
     def fill(self, count: int) -> None:
         """Open connections before they are needed."""
@@ -219,6 +226,8 @@ class Calls:
         # Ids are texts on our side; making UUID objects of them would only cost.
         connection.adapters.register_loader("uuid", TextLoader)
         # Times are to arrive in UTC without being converted one by one; rows.py converts where a pooler loses it.
+        key = id(connection)
+        connection.add_notice_handler(lambda notice: self._hear(key, notice))
         cursor = connection.execute(SET_UP, prepare=False)
         cursor.nextset()
         (process,) = cursor.fetchone() or (0,)
@@ -229,6 +238,10 @@ class Calls:
             # A pooler. In transaction mode, one that does not track prepared statements would execute another
             # client's instead of ours; an operator whose pooler tracks them says so in the URL.
             connection.prepare_threshold = None
+
+    def _hear(self, key: int, notice: errors.Diagnostic) -> None:
+        if notice.source_function == SYNCHRONOUS_WAIT:
+            self._unconfirmed.add(key)
 
     def translated(self, error: psycopg.Error) -> StoreError:
         """The driver's errors as ours, with a remedy."""
@@ -284,35 +297,3 @@ def _roll_back(connection: Connection) -> None:
 
 
 _OPEN = (psycopg.pq.TransactionStatus.INTRANS, psycopg.pq.TransactionStatus.INERROR)
-
-
-def shown_name(given: dict[str, Any]) -> str:
-    """Host, port and database, as messages name them."""
-    hosts = str(given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST") or "local").split(",")
-    ports = str(given.get("port") or os.environ.get("PGPORT") or 5432).split(",")
-    ports *= len(hosts) if len(ports) == 1 else 1
-    listed = [f"{host}:{port or 5432}" for host, port in zip(hosts, ports, strict=False)]
-    return f"{','.join(listed)}/{given.get('dbname') or given.get('user') or ''}"
-
-
-class OwnParameters(NamedTuple):
-    """Parameters of a URL that are ours; None: not given."""
-
-    prepare_threshold: int | None = None  # after how many uses a statement is prepared; 0: never
-    pooler: str | None = None  # the mode of a pooler in between
-
-
-def split_url(url: str) -> tuple[str, OwnParameters]:
-    """The URL without our own parameters, and these."""
-    parts = urlsplit(url)
-    given = parse_qsl(parts.query, keep_blank_values=True)
-    ours = {name: value for name, value in given if name in OwnParameters._fields}
-    if not ours:
-        return url, OwnParameters()
-    threshold, pooler = ours.get("prepare_threshold"), ours.get("pooler")
-    if threshold is not None and not threshold.isdecimal():
-        raise InvalidUrl(f"The store's URL: prepare_threshold={threshold!r} is not a whole number; 0 turns it off.")
-    if pooler not in (None, *MODES):
-        raise InvalidUrl(f"The store's URL: pooler={pooler!r} is no mode of a pooler; write {' or '.join(MODES)}.")
-    rest = urlencode([(name, value) for name, value in given if name not in ours])
-    return urlunsplit(parts._replace(query=rest)), OwnParameters(None if threshold is None else int(threshold), pooler)

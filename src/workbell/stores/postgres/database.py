@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +13,8 @@ import psycopg
 
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.model.clock import Clock, SystemClock
+from workbell.model.rewind import StorePosition
+from workbell.process.verb_threads import on_own_thread
 from workbell.stores import migrate
 from workbell.stores.callers import AsyncCaller, Caller
 from workbell.stores.database import Batch, Conflict, Locked, Row, Statement, Tables, check_count
@@ -122,6 +123,7 @@ class PostgresDatabase:
         self._listener = Listener(self.calls)
         self._store_id = ""
         self._is_ready = False
+        self._position_queries = ["position", "position_by_file"]
 
     @property
     def connections(self) -> int:
@@ -182,13 +184,17 @@ class PostgresDatabase:
 
     async def aborrow(self, connection: Any) -> AsyncCaller:
         # It may have to read from the database on a connection of ours, which must not block the event loop.
-        identity = self._store_id or await asyncio.to_thread(self._identity)
+        identity = self._store_id or await on_own_thread("store-id", self._identity)
         return await open_async_caller(connection, identity)
 
     def _identity(self) -> str:
         if not self._store_id:
             self._store_id = self.read([Statement("store_id")])[0][0][0]
         return self._store_id
+
+    @property
+    def hints(self) -> bool:
+        return self.calls.can_listen
 
     def watch(self) -> StoreWatch:
         self.calls.fill(min(AT_ONCE, self.calls.size))
@@ -211,6 +217,23 @@ class PostgresDatabase:
 
         if isinstance(self.clock, SystemClock):
             self.clock.measure(ask)
+
+    def position(self) -> StorePosition | None:
+        """None on a standby, and where neither query is allowed. A query that was refused is not sent again."""
+        while self._position_queries:
+            try:
+                row = self.read([Statement(self._position_queries[0])])[0][0]
+            except StoreUnavailable:
+                raise
+            except StoreError as error:
+                refused = self._position_queries.pop(0)
+                log.info("%s: %s is refused here (%s)", self.calls.name, refused, error)
+                continue
+            cluster, database, file, segment, place, server_start = row
+            if segment is None:
+                return None
+            return StorePosition(f"{cluster}/{database}/{file}", int(segment[:8], 16), place, server_start)
+        return None
 
     def ready(self, *, joining: bool = False) -> None:
         """Check the tables, once; make them if there are none."""
@@ -258,18 +281,57 @@ class PostgresDatabase:
         wanted = ("server_version", "fsync", "synchronous_commit", "full_page_writes")
         query = "SELECT name, setting FROM pg_settings WHERE name = ANY(:wanted)"
         found = dict(self.run_read(lambda s: [tuple(row) for row in s.text_rows(query, {"wanted": list(wanted)})]))
-        findings = [("ok", "PostgreSQL", f"{found['server_version']} at {self.calls.name}")]
+        place = self.calls.name
+        if "," in place:  # of several hosts
+            host, port = self.calls.run(lambda c: (c.info.host, c.info.port), transaction=False)
+            place += f", now on {host}:{port}"
+        findings = [("ok", "PostgreSQL", f"{found['server_version']} at {place}")]
         for name in wanted[1:]:
             level = "risk" if found[name] == "off" else "ok"
             text = "off: a crash can lose runs that were accepted" if level == "risk" else found[name]
             findings.append((level, name, text))
+        findings += self._describe_replication()
         if self.calls.is_pooled:
             findings.append(_about_pooler(self.calls.can_listen))
         return findings
 
+    def _describe_replication(self) -> list[tuple[str, str, str]]:
+        try:
+            ((is_standby, names, followers, confirming),) = self.run_read(lambda session: session.rows("replication"))
+        except StoreUnavailable:
+            raise
+        except StoreError:  # some operators take the right to read the view from everybody
+            return [
+                ("note", "replication", "not visible to this role; `GRANT SELECT ON pg_stat_replication` shows it.")
+            ]
+        return _about_replication(is_standby, names, followers, confirming)
+
     def close(self) -> None:
         self._notifier.close()
         self.calls.close()
+
+
+def _about_replication(
+    is_standby: bool, names: str, followers: int, confirming: int | None
+) -> list[tuple[str, str, str]]:
+    """`confirming`: how many of the followers confirm a commit; None if this user may not know."""
+    level, text = "ok", ""
+    if is_standby:
+        level = "risk"
+        text = (
+            "this server is a standby, which can only be read; name its primary in the URL, or all hosts: host1,host2"
+        )
+    elif names and confirming == 0:
+        level = "risk"
+        text = (
+            f"synchronous ({names}), and no such standby follows: commits wait, and calls end with StoreUnavailable; "
+            "start the standby, or change `synchronous_standby_names`"
+        )
+    elif names:
+        text = f"synchronous ({names}): a failover loses nothing that was acknowledged"
+    elif followers:
+        text = f"asynchronous, {followers} following: a failover can lose the last commits"
+    return [(level, "replication", text)] if text else []
 
 
 def _about_pooler(can_listen: bool) -> tuple[str, str, str]:

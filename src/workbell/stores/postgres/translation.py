@@ -20,6 +20,8 @@ PREPARED = ("26000", "42P05", "08P01")
 # Messages of a server, or its pooler, that is full, and of one that refuses the user.
 FULL = ("too many clients", "too many connections", "remaining connection slots", "no more connections allowed")
 UNKNOWN = ("authentication failed", "does not exist", "pg_hba.conf", "permission denied", "no such database")
+STANDBY = "hot standby"
+NO_PRIMARY = ("session is read-only", STANDBY)  # of a host that was asked for a primary, and is none
 REPEAT = "see who with `workbell doctor`, end it or repeat the call"
 
 
@@ -29,6 +31,10 @@ class Busy(StoreUnavailable):
 
 class NotConnected(psycopg.OperationalError):
     """No connection could be opened."""
+
+
+class InRecovery(psycopg.errors.ReadOnlySqlTransaction):
+    """A write was refused by a standby that was not promoted yet."""
 
 
 class TooLate(psycopg.OperationalError):
@@ -43,7 +49,7 @@ class TooLate(psycopg.OperationalError):
 def translated(error: psycopg.Error, name: str, *, lock: float, idle: float) -> StoreError:
     """An error of ours for one of the driver's. The numbers are the limits of a transaction, in seconds."""
     line, state = first_line(error), error.sqlstate or ""
-    reason = _outage(error, state, line, lock=lock, idle=idle)
+    reason = _outage(error, state, line, lock=lock, idle=idle, several="," in name)
     if reason is not None:
         return StoreUnavailable(f"PostgreSQL at {name}{reason}.")
     if isinstance(error, psycopg.errors.UndefinedTable):
@@ -51,8 +57,8 @@ def translated(error: psycopg.Error, name: str, *, lock: float, idle: float) -> 
     return StoreError(f"{name}: {line}.")
 
 
-def _outage(error: psycopg.Error, state: str, line: str, *, lock: float, idle: float) -> str | None:
-    """The message for an error that ends by itself; None for any other."""
+def _outage(error: psycopg.Error, state: str, line: str, *, lock: float, idle: float, several: bool) -> str | None:
+    """The message for an error that ends by itself; None for any other. The URL may name `several` hosts."""
     match error:
         case TooLate(answered=True):
             return (
@@ -62,7 +68,9 @@ def _outage(error: psycopg.Error, state: str, line: str, *, lock: float, idle: f
         case TooLate():
             return f" did not answer within {error.seconds:g} s; check that it runs and is not overloaded"
         case NotConnected():
-            return _not_connected(line)
+            return _not_connected(error, line, several=several)
+        case InRecovery():
+            return _standby(line)
         case AllBusy():
             return (
                 f": {line}; raise the setting `connections`, or if they wait for a lock that another transaction "
@@ -102,12 +110,19 @@ def is_about_preparing(error: psycopg.Error) -> bool:
     return (error.sqlstate or "") in PREPARED and "prepared statement" in first_line(error)
 
 
-def _not_connected(line: str) -> str:
+def _not_connected(error: NotConnected, line: str, *, several: bool) -> str:
+    if several and any(words in str(error) for words in NO_PRIMARY):  # the others may be down: their primary too
+        return (
+            f" has no primary among these hosts yet ({line}); promote a standby; workers wait for that, other calls "
+            "have to be repeated"
+        )
     if any(words in line for words in FULL):
         return _full(line)
     if "the database system is" in line:  # starting up, shutting down, in recovery mode
         return f" is stopping or starting ({line}); repeat the call"
-    if "session is read-only" in line or "hot standby" in line:
+    if STANDBY in line:
+        return _standby(line)
+    if any(words in line for words in NO_PRIMARY):
         return _read_only(line)
     if any(words in line for words in UNKNOWN):
         return f" does not let us in ({line}); check the user, the password and the database in the URL"
@@ -123,6 +138,10 @@ def _not_connected(line: str) -> str:
 
 def _full(line: str) -> str:
     return f" has no connection left ({line}); raise its limit on them, or start fewer processes"
+
+
+def _standby(line: str) -> str:
+    return f" is a standby in recovery ({line}); promote it, or connect to its primary"
 
 
 def _read_only(line: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from workbell.model.ended_run import EndedRun
+from workbell.model.ids import FIRST_ID
 from workbell.model.pause import any_covers
 from workbell.model.retry_run import RetryRun
 from workbell.model.run import FINAL, Run, Status
@@ -19,6 +20,9 @@ from workbell.stores.reports.search import Search
 from workbell.stores.rows import schedule_from
 from workbell.stores.runs.lanes import Lanes
 from workbell.stores.times import to_utc
+
+PAGE = 1000
+LOOKED_AT = 10_000  # live runs
 
 
 class StoredReports:
@@ -112,8 +116,26 @@ class StoredReports:
         return [schedule_from(row) for row in found]
 
     def broken(self, limit: int) -> list[Schedule]:
-        """Schedules of all tenants that the scheduler failed with at its last check."""
-        return [schedule_from(row) for row in read_rows(self._database, "broken_schedules", limit=limit)]
+        """Schedules of all tenants that cannot be read, or that the scheduler failed with at its last check."""
+        found: list[Schedule] = []
+        after = FIRST_ID
+        while rows := read_rows(self._database, "active_schedules", after=after, limit=PAGE):
+            page = [schedule_from(row) for row in rows]
+            found += (schedule for schedule in page if schedule.broken)
+            after = page[-1].id
+        return sorted(found, key=lambda schedule: (schedule.tenant, schedule.name))[:limit]
+
+    def unreadable_runs(self) -> list[Run]:
+        """Live runs of all tenants that cannot be read as they are stored, among the first 10,000 by age."""
+        found: list[Run] = []
+        after = FIRST_ID
+        for _ in range(LOOKED_AT // PAGE):
+            page = self._lanes.make_runs(read_rows(self._database, "export_runs", after=after, limit=PAGE))
+            found += (run for run in page if run.unreadable is not None)
+            if len(page) < PAGE:
+                break
+            after = page[-1].id
+        return found
 
     def waiting_targets(self) -> set[tuple[str, str]]:
         """Tenants and targets for which something is queued."""

@@ -65,9 +65,8 @@ FROM (SELECT id FROM workbell_schedules WHERE tenant = :tenant AND next_run_at I
 JOIN workbell_schedules s ON s.id = first.id LEFT JOIN workbell_reports p ON p.schedule = s.id
 ORDER BY s.next_run_at, s.name
 
--- broken_schedules: those of all tenants that the scheduler failed with at its last check
--- Only the doctor uses it: a scan of some thousands of rows is fine.
+-- active_schedules: those of all tenants that are neither switched off nor paused, in pages
+-- Only the doctor uses it, which looks for broken ones: a scan of some thousands of rows is fine.
 SELECT {schedule}, p.last_run_status, p.last_run_ended_at, COALESCE(p.failed_runs, 0)
 FROM workbell_schedules s LEFT JOIN workbell_reports p ON p.schedule = s.id
-WHERE s.last_fire_status = 'scheduler_failed' AND s.last_error IS NOT NULL AND s.enabled AND NOT s.paused
-ORDER BY s.tenant, s.name LIMIT :limit
+WHERE s.id > :after AND s.enabled AND NOT s.paused ORDER BY s.id LIMIT :limit

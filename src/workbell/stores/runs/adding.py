@@ -27,6 +27,7 @@ from workbell.stores.runs.lanes import lanes_from
 
 SAME_TAG = "of the same tag"
 SAME_KEY = "with the same key"
+ROUND = 500  # waiting runs of a tag that end in the write of the new run; of more, the others end ahead of it
 TRIES = 50  # of a write whose guards refuse: each time another process has written
 
 NOBODY: Mapping[str, Added] = MappingProxyType({})
@@ -61,11 +62,17 @@ class KeyHolder(NamedTuple):
 
 
 class SeenReplaced(NamedTuple):
-    """Runs to be replaced, as they were read: waiting runs of tags, and the holders of keys."""
+    """Runs to be replaced, as they were read: waiting runs of tags, one more than a round at most, and the holders of
+    keys."""
 
     of_tags: dict[Tag, list[Run]]
     holders: dict[Key, KeyHolder]
     runs: dict[str, Run]  # of these holders, those that live
+
+    @property
+    def crowded(self) -> list[Tag]:
+        """Tags with more waiting runs than end in one write."""
+        return [tag for tag, runs in self.of_tags.items() if len(runs) > ROUND]
 
 
 def add_runs(new: Sequence[NewRun], query: str = "add_runs") -> Statement:
@@ -107,6 +114,13 @@ def adding(new: Sequence[NewRun], replacing: Replacing, lanes: Sequence[Statemen
         if not wanted:
             break
         seen = yield from read_replaced(wanted, replacing.dialect)
+        if seen.crowded:  # a call that is refused must end nothing
+            made = yield from find_made(wanted)
+            made |= yield from _find_duplicates([request for request in wanted if not _is_freed(request, seen)])
+            known |= made
+            if made:
+                continue
+            seen = yield from make_room(wanted, seen, replacing)
         writing = Writing(replacing, seen)
         batch = [*lanes, *writing.batch(wanted)]
         if writing.refused:
@@ -148,7 +162,7 @@ def read_replaced(new: Sequence[NewRun], dialect: Dialect) -> Flow[SeenReplaced]
     }
     if not tags and not keyed:
         return SeenReplaced({}, {}, {})
-    asked = [Statement("pending_of_tag", {"tag": tag}) for _, tag in tags]
+    asked = [Statement("pending_of_tag", {"tenant": tenant, "tag": tag, "limit": ROUND + 1}) for tenant, tag in tags]
     asked += [Statement(query, values) for query in ("key_holder", "run_of_key") for values in keyed.values()]
     answers = iter((yield Ask(asked)))
     of_tags = [next(answers) for _ in tags]
@@ -161,10 +175,49 @@ def read_replaced(new: Sequence[NewRun], dialect: Dialect) -> Flow[SeenReplaced]
     waiting = {tag: [dialect.make_run(row, lanes) for row in answer] for tag, answer in zip(tags, of_tags, strict=True)}
     runs = [dialect.make_run(row, lanes) for answer in live for row in answer]
     return SeenReplaced(
-        {tag: [run for run in found if run.tenant == tag[0]] for tag, found in waiting.items()},
+        waiting,
         {key: KeyHolder(*answer[0]) for key, answer in zip(keyed, holders, strict=True) if answer},
         {run.id: run for run in runs},
     )
+
+
+def make_room(
+    new: Sequence[NewRun], seen: SeenReplaced, replacing: Replacing, guards: Sequence[Statement] = ()
+) -> Flow[SeenReplaced]:
+    """End the waiting runs of tags but one round of each; what is left, as it is read again.
+
+    A user may have enqueued any number of runs with a tag, and one write of all would hold up all others. So a round is
+    a write of its own, with the guards, and stays if the write of the new run fails: some runs of the tag still wait
+    then. Raises Conflict if one of the guards refuses.
+    """
+    by = {tag: request.run for request in reversed(new) if (tag := replaced_tag(request)) is not None}
+    decisive = {guard.query for guard in guards}
+    refused = 0
+    while seen.crowded and refused < TRIES:
+        pairs = [
+            pair for tag in seen.crowded for pair in _replaced(seen.of_tags[tag][:ROUND], by[tag], SAME_TAG, replacing)
+        ]
+        try:
+            yield Do([*guards, *replacing.moving([change for _, change in pairs])], pairs)
+        except Conflict as conflict:  # others have moved some of them
+            if conflict.query in decisive:
+                raise
+            refused += 1
+        seen = yield from read_replaced(new, replacing.dialect)
+    return seen
+
+
+def _replaced(waiting: Sequence[Run], by: Run, why: str, replacing: Replacing) -> Sequence[Pair]:
+    """The ends of waiting runs that a new one replaces, with their events."""
+    changes = [state.replace(run, by.created_at, by=by, why=why, keep=replacing.keep) for run in waiting]
+    return replacing.publish(list(zip(waiting, changes, strict=True)))
+
+
+def _is_freed(request: NewRun, seen: SeenReplaced) -> bool:
+    """Whether the key of a request becomes free with the end of a waiting run that is replaced."""
+    holder = seen.holders.get(_key(request))
+    run = None if holder is None or not holder.by_life else seen.runs.get(holder.run_id)
+    return run is not None and run.status in PENDING and (run.tenant, run.tag) in seen.of_tags
 
 
 def _find_duplicates(new: Sequence[NewRun], refused: Mapping[str, Added] = NOBODY) -> Flow[dict[str, Added]]:
@@ -300,8 +353,7 @@ class Writing:
         """End runs that have not started, and publish it."""
         if not waiting:
             return
-        changes = [state.replace(run, by.created_at, by=by, why=why, keep=self._replacing.keep) for run in waiting]
-        pairs = self._replacing.publish(list(zip(waiting, changes, strict=True)))
+        pairs = _replaced(waiting, by, why, self._replacing)
         self._batch += self._replacing.moving([change for _, change in pairs])
         self.ended += pairs
         self._gone |= {run.id for run in waiting}

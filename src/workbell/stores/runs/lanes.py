@@ -15,13 +15,14 @@ from typing import Any
 import msgspec
 
 from workbell.model.run import Lane, NewRun, Run
-from workbell.stores.database import Batch, Database, Row, Statement, read_rows, write_rows
+from workbell.stores.database import Batch, Database, Row, Rows, Statement, read_rows, write_rows
 from workbell.stores.port import Head, LeaseTerms
 
 MOST_KEYED = 20_000  # lanes with a key in the cache
 TRUSTED_SECONDS = 3600.0  # a lane with a key surely exists for so long after we wrote it
 IDLE_FOR = timedelta(days=1)  # after which it may go
 PAGE = 1000
+LANE = ("id", *Lane.__struct_fields__)
 IN_ORDER = attrgetter("rank", "scheduled_for", "id")  # in which runs are worked on
 
 
@@ -54,10 +55,8 @@ class Lanes:
         return ()
 
     def statements(self, lanes: Collection[Lane]) -> list[Statement]:
-        if not lanes:
-            return []
-        now = self._database.clock.now()
-        return [add_lane(lane, now) for lane in sorted(lanes, key=lambda lane: lane.id)]
+        """One statement for all of them; none, if there are none."""
+        return _of_lanes("add_lanes", lanes, self._database.clock.now()) if lanes else []
 
     def note(self, lanes: Sequence[Lane]) -> None:
         """These are committed now."""
@@ -132,8 +131,9 @@ class Lanes:
                 self._written.pop(row[0], None)
 
 
-def add_lane(lane: Lane, now: datetime) -> Statement:
-    return Statement("add_lane", {"lane": lane.id, "created_at": now, **msgspec.structs.asdict(lane)})
+def _of_lanes(query: str, lanes: Collection[Lane], now: datetime) -> list[Statement]:
+    values = {lane.id: [lane.id, *msgspec.structs.astuple(lane)] for lane in lanes}
+    return [Statement(query, {"rows": Rows(LANE, [values[lane_id] for lane_id in sorted(values)]), "now": now})]
 
 
 def lanes_from(rows: Iterable[Row]) -> dict[int, Lane]:
@@ -143,6 +143,4 @@ def lanes_from(rows: Iterable[Row]) -> dict[int, Lane]:
 
 def loading(lanes: Sequence[Lane], now: datetime) -> Batch:
     """Lanes of another store."""
-    return [
-        Statement("load_lane", {"id": lane.id, "created_at": now, **msgspec.structs.asdict(lane)}) for lane in lanes
-    ]
+    return _of_lanes("load_lanes", lanes, now) if lanes else []

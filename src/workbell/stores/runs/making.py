@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 from workbell.errors import StoreUnavailable
 from workbell.model.run import Added, NewRun
 from workbell.model.state import Retention
+from workbell.process.verb_threads import on_own_thread
 from workbell.stores import flows
 from workbell.stores.database import Database, Statement, read_rows
 from workbell.stores.flows import Do, Flow
@@ -61,7 +61,7 @@ class Making:
     def _write(self, new: Sequence[NewRun], lock: float | None = None) -> list[Added]:
         lanes = self._lanes.prepare(new)
         flow = adding(new, self.replacing(), self._lanes.statements(lanes))
-        made = flows.run(self._database, flow, makes=new[0].run.id, lock=lock)
+        made = flows.run(self._database, flow, makes=new[0].run.id, lock=lock, written=self.publisher.written)
         self._lanes.note(lanes)
         if made.ended:
             self.publisher.written(made.ended)
@@ -104,7 +104,7 @@ class Making:
     async def aadd_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
         caller = await self._database.aborrow(connection)
         # It may have to read from the database on a connection of ours, which must not block the event loop.
-        lanes = await asyncio.to_thread(self._lanes_to_join, new)
+        lanes = await on_own_thread("lanes", self._lanes_to_join, new)
         made = await caller.run(self._joining(new, lanes))
         self._database.wake_later()
         return made.added

@@ -13,7 +13,7 @@ from operator import attrgetter
 
 import msgspec
 
-from workbell.model.run import FINAL, NewRun, Status
+from workbell.model.run import FINAL, Status
 from workbell.model.state import Transition
 from workbell.stores.database import Dialect, Row, Rows, Statement
 from workbell.stores.events.adding import add_events
@@ -24,7 +24,7 @@ MOVED = (
     "run_id expected expected_token status scheduled_for updated_at attempt failures losses crashes alone worker "
     "lease_until started_at error reason suspect"
 ).split()
-ATTEMPT = "run number status started_at finished_at worker error result".split()
+ATTEMPT = "run number status started_at finished_at worker error result token".split()
 KEY = ("tenant", "key", "run")
 REPORT = ("schedule", "last_run_status", "last_run_ended_at", "failed_runs")
 REPORTED = {Status.SUCCEEDED: "success", Status.FAILED: "failed"}
@@ -147,7 +147,3 @@ def possible(changes: Iterable[Transition], guards: Iterable[Row]) -> list[Trans
 def _ends_chain(change: Transition) -> Transition:
     left = tuple(new for new in change.then if new.run.rescheduled_from is None)
     return msgspec.structs.replace(change, then=left)
-
-
-def followers(changes: Sequence[Transition]) -> list[NewRun]:
-    return [new for change in changes for new in change.then]

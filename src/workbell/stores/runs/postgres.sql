@@ -14,8 +14,8 @@ AND status = (SELECT CAST(:from_status AS text)) RETURNING id
 -- restart_waits: waits that began by a clock that was put back since begin now
 UPDATE workbell_runs SET scheduled_for = scheduled_for - (updated_at - CAST(:now AS timestamptz)), updated_at = :now
 WHERE ctid = ANY(ARRAY(SELECT ctid FROM workbell_runs WHERE status = 'scheduled' AND updated_at > :now
-    AND (attempt > 0 OR rescheduled_from IS NOT NULL) FOR UPDATE SKIP LOCKED))
-AND status = :status
+    AND (attempt > 0 OR rescheduled_from IS NOT NULL) LIMIT :limit FOR UPDATE SKIP LOCKED))
+AND status = :status RETURNING id
 
 -- survey: lanes and ranks that have queued runs, by stepping from one to the next in the index
 -- The LATERAL preserves the order of the steps, which a hash join would not, and lets the LIMIT end them. For the same
@@ -83,7 +83,7 @@ SELECT NULL, NULL, NULL, CAST(extract(epoch FROM clock_timestamp() - statement_t
 -- By ctid: the rows were locked a moment ago in this statement, so they cannot have moved, and a lookup by id for
 -- each of them (two or three pages more a row) is spared. The outer LIMIT stops the inner scans, so that no more
 -- rows are locked than are taken.
-UPDATE workbell_runs r SET status = :to_status, token = r.token + 1, attempt = r.attempt + 1, worker = :worker,
+UPDATE workbell_runs r SET status = :to_status, token = :token, attempt = r.attempt + 1, worker = :worker,
     lease_until = :lease_until, started_at = :now, updated_at = :now
 WHERE r.ctid = ANY(ARRAY(
     SELECT head.ctid FROM {rows pick: lane bigint, rank smallint, quota integer, since timestamptz}
@@ -100,7 +100,7 @@ RETURNING {started}
 -- take_over), so that no renewal crosses it. A row that is locked by another is not waited for, as all other leases would
 -- end meanwhile: it is returned as it is, not renewed and not lost.
 WITH held AS MATERIALIZED (
-    SELECT * FROM {rows held: id uuid, token integer, status text}
+    SELECT * FROM {rows held: id uuid, token bigint, status text}
 ), free AS MATERIALIZED (
     SELECT run.ctid, run.id FROM held CROSS JOIN LATERAL (SELECT r.ctid, r.id FROM workbell_runs r
         WHERE r.id = held.id AND r.token = held.token AND r.status = held.status AND r.lease_until <> :taken
@@ -121,7 +121,7 @@ WHERE r.id NOT IN (SELECT id FROM free)
 -- its booking, or a caller's open transaction, blocks nothing but them. By ctid, as in claim.
 UPDATE workbell_runs r SET lease_until = :taken
 WHERE r.ctid = ANY(ARRAY(
-    SELECT held.ctid FROM {rows seen: id uuid, token integer, until timestamptz, expected text}
+    SELECT held.ctid FROM {rows seen: id uuid, token bigint, until timestamptz, expected text}
     CROSS JOIN LATERAL (SELECT q.ctid FROM workbell_runs q WHERE q.id = seen.id AND q.token = seen.token
         AND q.status = seen.expected AND q.lease_until = seen.until FOR UPDATE SKIP LOCKED) AS held
     LIMIT :limit))
@@ -135,7 +135,7 @@ RETURNING {live}
 WITH locked AS MATERIALIZED (
     SELECT {unchanged}, new.status, new.finished_at AS updated_at, new.failures, new.losses, new.crashes, new.started_at, new.error,
         new.reason, new.finished_at, new.result_text, new.remove_at
-    FROM {rows new: run_id uuid, expected text, expected_token integer, status text, failures integer, losses integer,
+    FROM {rows new: run_id uuid, expected text, expected_token bigint, status text, failures integer, losses integer,
         crashes integer, started_at timestamptz, error text, reason text, finished_at timestamptz, result_text text,
         remove_at timestamptz}
     CROSS JOIN LATERAL (SELECT * FROM workbell_runs r
@@ -153,7 +153,7 @@ SELECT * FROM locked RETURNING id
 WITH new AS MATERIALIZED (
     SELECT run_id, expected_token, CAST(:from_status AS text) AS expected, to_timestamp(started / 1e6::float8) AS started_at,
         to_timestamp(finished / 1e6::float8) AS finished_at, result_text, to_timestamp(removed / 1e6::float8) AS remove_at
-    FROM {rows new: run_id uuid, expected_token integer, started bigint, finished bigint, result_text text, removed bigint}
+    FROM {rows new: run_id uuid, expected_token bigint, started bigint, finished bigint, result_text text, removed bigint}
 ), run AS (
     DELETE FROM workbell_runs run WHERE run.id = ANY(ARRAY(SELECT run_id FROM new))
     AND CASE WHEN (run.id, run.token, run.status) IN (SELECT run_id, expected_token, expected FROM new)
@@ -177,9 +177,9 @@ SELECT pg_advisory_xact_lock(hashtextextended('workbell tag ' || :tenant || chr(
 -- try_tag: the same without waiting; no row: another has it
 SELECT 1 WHERE pg_try_advisory_xact_lock(hashtextextended('workbell tag ' || :tenant || chr(31) || :tag, 0))
 
--- drop_keys: expired keys; without those that are locked, as another is about to take them
+-- drop_keys: a batch of expired keys; without those that are locked, as another is about to take them
 DELETE FROM workbell_keys WHERE ctid = ANY(ARRAY(SELECT ctid FROM workbell_keys WHERE until <= :now
-    FOR UPDATE SKIP LOCKED)) AND until <= :now RETURNING key
+    ORDER BY until LIMIT :limit FOR UPDATE SKIP LOCKED)) AND until <= :now RETURNING key
 
 -- delete_lanes: lanes with a key that were not used lately, and that have no runs
 -- The age is checked again in a row that another has just written. A row that is being written is left alone.
@@ -239,6 +239,12 @@ CROSS JOIN LATERAL (SELECT r.rank FROM workbell_runs r WHERE r.status = 'queued'
 WHERE l.tenant = :tenant AND (SELECT 1 FROM workbell_pauses p
     WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job) LIMIT 1) IS NULL
 LIMIT :limit
+
+-- pending_of_tag: some runs of a tenant's tag that have not started, to be ended: without their input
+-- LATERAL with OFFSET 0: lane by lane; as a join it may read all runs of the tag.
+WITH {tag_lanes}
+SELECT {waiting} FROM own CROSS JOIN LATERAL (SELECT * FROM workbell_runs q
+    WHERE q.tag = :tag AND q.lane = own.lane AND q.status <> 'running' OFFSET 0) r LIMIT :limit
 
 -- lock_runs: lock runs, in one order, so that they do not change until the end of the batch
 SELECT id FROM workbell_runs WHERE id {among ids uuid} ORDER BY id FOR UPDATE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -28,6 +28,7 @@ from workbell.stores.runs.moving import first_of_each, has_company, moved, movin
 DISPATCH = MOVES[Move.DISPATCH]
 RUNNING = MOVES[Move.START].targets[0].value
 TRIES = 20  # of transitions, where each time others have moved some of the runs
+RESTARTED = 1000  # waits that start again in one write
 LEASED = ("id", "token", "status")
 SEEN = ("id", "token", "until", "expected")
 
@@ -140,8 +141,13 @@ class StoredRuns:
         asking = Statement("request_cancel", {"id": run_id, "yes": True, "reason": reason})
         return bool(write_guarded(self._database, asking))
 
+    def asked_to_end(self, ids: Collection[str]) -> set[str]:
+        return {row[0] for row in read_rows(self._database, "asked_to_end", ids=list(ids), yes=True)}
+
     def restart_waits(self, now: datetime) -> bool:
-        write_rows(self._database, "restart_waits", now=now, status=Status.SCHEDULED.value)
+        values = {"now": now, "status": Status.SCHEDULED.value, "limit": RESTARTED}
+        while len(write_rows(self._database, "restart_waits", **values)) == RESTARTED:
+            pass  # others write between two rounds
         return not read_rows(self._database, "waits_ahead", now=now)
 
     def prune(self, now: datetime, limit: int) -> tuple[int, int]:
@@ -155,7 +161,7 @@ class StoredRuns:
             gone += len(self._database.write(batch)[-1])
         else:
             gone = len(write_rows(self._database, "delete_finished", **left))
-        keys = len(write_rows(self._database, "drop_keys", now=now))
+        keys = len(write_rows(self._database, "drop_keys", now=now, limit=limit))
         self._lanes.prune(now)
         return gone, keys
 
@@ -173,19 +179,22 @@ class StoredRuns:
     def pending(
         self,
         *,
-        tenant: str | None = None,
-        tag: str | None = None,
-        accepted: bool = False,
+        limit: int,
+        accepted_by: str | None = None,
         queued_before: datetime | None = None,
-        limit: int | None = None,
     ) -> builtins.list[Run]:
         if queued_before is not None:
             return self._lanes.query("queued_before", time=queued_before, limit=limit)
-        found = self._lanes.query("pending_accepted") if accepted else self._lanes.query("pending_of_tag", tag=tag)
-        return [run for run in found if tenant is None or run.tenant == tenant]
+        return self._lanes.query("pending_accepted", process=accepted_by, limit=limit)
+
+    def accepting(self) -> builtins.list[str]:
+        return [row[0] for row in read_rows(self._database, "accepting")]
 
     def held_by(self, worker: str) -> builtins.list[Run]:
         return self._lanes.query("held_by", worker=worker)
+
+    def leases_of(self, workers: Collection[str]) -> builtins.list[Lease]:
+        return [Lease(*row) for row in read_rows(self._database, "leases_of", workers=list(workers))]
 
     def leases(self, before: datetime, beyond: datetime | None = None) -> builtins.list[Lease]:
         return [Lease(*row) for row in read_rows(self._database, "leases", before=before, beyond=beyond)]

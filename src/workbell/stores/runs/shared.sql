@@ -32,9 +32,11 @@ SELECT r.id, l.tenant, r.options FROM workbell_history r JOIN workbell_lanes l O
 -- finished_of: those of some ids that are in history
 SELECT id FROM workbell_history WHERE id {among ids uuid}
 
--- add_lane: make a lane known; one with a key is used again, so that it is not removed
+-- add_lanes: make lanes known; those with a key are used again, so that they are not removed
+-- In the order of their ids: two that write the same ones would deadlock otherwise.
 INSERT INTO workbell_lanes (id, tenant, queue, job, target, key, created_at)
-VALUES (:lane, :tenant, :queue, :job, :target, :key, :created_at)
+SELECT new.id, new.tenant, new.queue, new.job, new.target, new.key, :now
+FROM {rows new: id bigint, tenant text, queue text, job text, target text, key text} WHERE true ORDER BY new.id
 ON CONFLICT (id) DO UPDATE SET created_at = excluded.created_at WHERE workbell_lanes.key IS NOT NULL
 
 -- keyed_lanes: a page of the lanes with a key, and when they were last used
@@ -66,7 +68,7 @@ AND (SELECT 1 FROM workbell_lanes l CROSS JOIN workbell_pauses p WHERE l.id = q.
 ORDER BY q.rank, q.scheduled_for, q.id
 
 -- take: start chosen runs under a lease, those that are still queued and not locked
-UPDATE workbell_runs SET status = :to_status, token = token + 1, attempt = attempt + 1, worker = :worker,
+UPDATE workbell_runs SET status = :to_status, token = :token, attempt = attempt + 1, worker = :worker,
     lease_until = :lease_until, started_at = :now, updated_at = :now
 WHERE id IN (SELECT q.id FROM workbell_runs q WHERE q.id {among ids uuid} AND q.status = 'queued'
     AND (q.expires_at IS NULL OR q.expires_at > :now OR q.attempt > 0) {lock_free})
@@ -74,7 +76,7 @@ AND status = :from_status
 RETURNING {started}
 
 -- take_of_lanes: the same for those of chosen lanes that are not paused
-UPDATE workbell_runs SET status = :to_status, token = token + 1, attempt = attempt + 1, worker = :worker,
+UPDATE workbell_runs SET status = :to_status, token = :token, attempt = attempt + 1, worker = :worker,
     lease_until = :lease_until, started_at = :now, updated_at = :now
 WHERE id IN (SELECT q.id FROM workbell_runs q WHERE q.id {among ids uuid} AND q.status = 'queued'
     AND q.lane {among lanes bigint} AND (q.expires_at IS NULL OR q.expires_at > :now OR q.attempt > 0)
@@ -94,11 +96,25 @@ ORDER BY random() LIMIT :limit
 -- held_by: running runs of one worker
 SELECT {live} FROM workbell_runs r WHERE r.status = 'running' AND r.worker = :worker
 
--- pending_of_tag: runs of a tag that have not started
-SELECT {live} FROM workbell_runs r WHERE r.tag = :tag AND r.status <> 'running'
+-- leases_of: the leases of some workers, without their runs
+SELECT id, token, lease_until, worker FROM workbell_runs WHERE status = 'running' AND worker {among workers text}
 
--- pending_accepted: runs that live only as long as the process that accepted them
-SELECT {live} FROM workbell_runs r WHERE r.accepted_by IS NOT NULL AND r.status <> 'running'
+-- pending_of_tag: some runs of a tenant's tag that have not started, to be ended: without their input
+WITH {tag_lanes}
+SELECT {waiting} FROM own CROSS JOIN workbell_runs r
+WHERE r.tag = :tag AND r.lane = own.lane AND r.status <> 'running' LIMIT :limit
+
+-- accepting: processes that have accepted runs which live only as long as they do; by steps from one to the next
+WITH RECURSIVE process(name) AS (
+    SELECT min(r.accepted_by) FROM workbell_runs r WHERE r.accepted_by > ''
+    UNION ALL
+    SELECT (SELECT min(r.accepted_by) FROM workbell_runs r WHERE r.accepted_by > process.name) FROM process
+    WHERE process.name IS NOT NULL
+)
+SELECT name FROM process WHERE name IS NOT NULL
+
+-- pending_accepted: some of the runs of such a process that have not started, to be ended: without their input
+SELECT {waiting} FROM workbell_runs r WHERE r.accepted_by = :process AND r.status <> 'running' LIMIT :limit
 
 -- request_cancel: ask for the end of a running run
 UPDATE workbell_runs SET cancel_requested = :yes, reason = :reason WHERE id = :id AND status = 'running' RETURNING id
@@ -110,11 +126,8 @@ UPDATE workbell_runs SET alone = :yes WHERE id = :id AND token = :token AND stat
 UPDATE workbell_runs SET progress = :progress WHERE id = :id AND token = :token AND status = 'running' RETURNING id
 
 -- attempts: ended attempts of a run
-SELECT run, number, status, started_at, finished_at, worker, error, result
+SELECT run, number, status, started_at, finished_at, worker, error, result, token
 FROM workbell_attempts WHERE run = :id ORDER BY number
-
--- drop_keys: expired keys
-DELETE FROM workbell_keys WHERE until <= :now RETURNING key
 
 -- export_runs: all live runs, by id
 SELECT {live} FROM workbell_runs r WHERE r.id > :after ORDER BY r.id LIMIT :limit
@@ -123,7 +136,7 @@ SELECT {live} FROM workbell_runs r WHERE r.id > :after ORDER BY r.id LIMIT :limi
 SELECT {finished} FROM workbell_history r WHERE r.id > :after ORDER BY r.id LIMIT :limit
 
 -- export_attempts: all attempts, by run and number
-SELECT run, number, status, started_at, finished_at, worker, error, result
+SELECT run, number, status, started_at, finished_at, worker, error, result, token
 FROM workbell_attempts WHERE (run, number) > (:after, :after_number) ORDER BY run, number LIMIT :limit
 
 -- export_keys: all keys
@@ -133,9 +146,11 @@ ORDER BY tenant, key LIMIT :limit
 -- export_lanes: all lanes, by id
 SELECT id, tenant, queue, job, target, key FROM workbell_lanes WHERE id > :after ORDER BY id LIMIT :limit
 
--- load_lane: a lane of another store
+-- load_lanes: lanes of another store
 INSERT INTO workbell_lanes (id, tenant, queue, job, target, key, created_at)
-VALUES (:id, :tenant, :queue, :job, :target, :key, :created_at) ON CONFLICT (id) DO NOTHING
+SELECT new.id, new.tenant, new.queue, new.job, new.target, new.key, :now
+FROM {rows new: id bigint, tenant text, queue text, job text, target text, key text} WHERE true ORDER BY new.id
+ON CONFLICT (id) DO NOTHING
 
 -- load_run: a live run of another store, unless it has ended here
 INSERT INTO workbell_runs ({live_columns}) SELECT {live_values}
@@ -148,8 +163,9 @@ DELETE FROM workbell_runs WHERE id = :id
 INSERT INTO workbell_history ({finished_columns}) VALUES ({finished_values}) ON CONFLICT (id) DO NOTHING
 
 -- load_attempt: an attempt of another store
-INSERT INTO workbell_attempts (run, number, status, started_at, finished_at, worker, error, result)
-VALUES (:run, :number, :status, :started_at, :finished_at, :worker, :error, :result) ON CONFLICT (run, number) DO NOTHING
+INSERT INTO workbell_attempts (run, number, status, started_at, finished_at, worker, error, result, token)
+VALUES (:run, :number, :status, :started_at, :finished_at, :worker, :error, :result, :token)
+ON CONFLICT (run, number) DO NOTHING
 
 -- load_key: a key of another store
 INSERT INTO workbell_keys (tenant, key, run, until) VALUES (:tenant, :key, :run, :until) ON CONFLICT DO NOTHING
@@ -165,11 +181,11 @@ UPDATE workbell_runs AS r SET status = new.status, scheduled_for = new.scheduled
     attempt = new.attempt, failures = new.failures, losses = new.losses, crashes = new.crashes, alone = new.alone,
     worker = new.worker, lease_until = new.lease_until, started_at = new.started_at, error = new.error,
     reason = new.reason, suspect = new.suspect
-FROM {rows new: run_id uuid, expected text, expected_token integer, status text, scheduled_for timestamptz,
+FROM {rows new: run_id uuid, expected text, expected_token bigint, status text, scheduled_for timestamptz,
     updated_at timestamptz, attempt integer, failures integer, losses integer, crashes integer, alone boolean,
     worker text, lease_until timestamptz, started_at timestamptz, error text, reason text, suspect boolean}
 WHERE r.id = new.run_id AND r.status = new.expected AND r.token = new.expected_token AND NOT r.cancel_requested
-AND new.expected_token BETWEEN 0 AND 2147483646
+AND new.expected_token BETWEEN 0 AND 9007199254740991
 RETURNING id
 
 -- run_guards: what transitions depend on
@@ -179,9 +195,9 @@ SELECT id, status, token, cancel_requested FROM workbell_runs WHERE id {among id
 SELECT id FROM workbell_runs WHERE id {among ids uuid} AND cancel_requested = :yes
 
 -- add_attempts: ended attempts of runs that go on
-INSERT INTO workbell_attempts (run, number, status, started_at, finished_at, worker, error, result)
+INSERT INTO workbell_attempts (run, number, status, started_at, finished_at, worker, error, result, token)
 SELECT * FROM {rows new: run uuid, number integer, status text, started_at timestamptz, finished_at timestamptz,
-    worker text, error text, result text}
+    worker text, error text, result text, token bigint}
 WHERE true ON CONFLICT (run, number) DO NOTHING
 
 -- find_lanes: lanes by id
@@ -203,6 +219,7 @@ SELECT run FROM workbell_keys WHERE tenant = :tenant AND key = :key AND run = :i
 -- pass_key: move a key from its holder to a new run
 UPDATE workbell_keys SET run = :id, until = :until WHERE tenant = :tenant AND key = :key AND run = :before RETURNING run
 
--- others_of_tag: whether another run of a tag waits
-SELECT r.id FROM workbell_runs r JOIN workbell_lanes l ON l.id = r.lane
-WHERE r.tag = :tag AND r.status IN ('scheduled', 'queued') AND l.tenant = :tenant AND r.id <> :id LIMIT 1
+-- others_of_tag: whether another run of a tenant's tag waits: a lane that has one
+WITH {tag_lanes}
+SELECT own.lane FROM own WHERE (SELECT 1 FROM workbell_runs r WHERE r.tag = :tag AND r.lane = own.lane
+    AND r.status IN ('scheduled', 'queued') AND r.id <> :id LIMIT 1) IS NOT NULL LIMIT 1

@@ -8,7 +8,9 @@ AND status = :from_status RETURNING id
 
 -- restart_waits: waits that began by a clock that was put back since begin now
 UPDATE workbell_runs SET scheduled_for = scheduled_for - (updated_at - :now), updated_at = :now
-WHERE status = :status AND updated_at > :now AND (attempt > 0 OR rescheduled_from IS NOT NULL)
+WHERE rowid IN (SELECT rowid FROM workbell_runs WHERE status = 'scheduled' AND updated_at > :now
+    AND (attempt > 0 OR rescheduled_from IS NOT NULL) LIMIT :limit)
+AND status = :status RETURNING id
 
 -- survey: lanes and ranks that have queued runs, by stepping from one to the next in the index
 -- The step tries the next rank of the same lane, else the first rank of the next lane. Written twice, because
@@ -34,7 +36,7 @@ LIMIT :limit
 
 -- claim: take the head of one lane under a lease
 -- On a file this is executed as claimable, and then without its answer.
-UPDATE workbell_runs AS r SET status = :to_status, token = token + 1, attempt = attempt + 1, worker = :worker,
+UPDATE workbell_runs AS r SET status = :to_status, token = :token, attempt = attempt + 1, worker = :worker,
     lease_until = :lease_until, started_at = :now, updated_at = :now
 WHERE r.rowid IN (SELECT q.rowid FROM workbell_runs q WHERE q.status = 'queued' AND q.lane = :lane AND q.rank = :rank
     AND (q.expires_at IS NULL OR q.expires_at > :now OR q.attempt > 0) ORDER BY q.scheduled_for, q.id LIMIT :quota)
@@ -52,13 +54,13 @@ SELECT json_group_array(json_array({claimable})) FROM (SELECT * FROM workbell_ru
 -- Also an expired one, as long as no sweep has taken it: clocks differ. A sweep that takes a lease marks it first (see
 -- take_over), so that no renewal crosses it.
 UPDATE workbell_runs AS r SET lease_until = :lease_until
-FROM {rows held: id uuid, token integer, status text}
+FROM {rows held: id uuid, token bigint, status text}
 WHERE r.id = held.id AND r.token = held.token AND r.status = held.status AND r.lease_until <> :taken
 RETURNING id, token, CASE WHEN cancel_requested THEN reason END
 
 -- take_over: mark expired leases, each if it is unchanged since it was read, so that they cannot be renewed any more
 UPDATE workbell_runs AS r SET lease_until = :taken
-FROM {rows seen: id uuid, token integer, until timestamptz, expected text}
+FROM {rows seen: id uuid, token bigint, until timestamptz, expected text}
 WHERE r.id = seen.id AND r.token = seen.token AND r.status = seen.expected AND r.lease_until = seen.until
 RETURNING {returning}
 
@@ -85,6 +87,10 @@ DELETE FROM workbell_runs WHERE id IN (SELECT value FROM json_each(:ids))
 -- free_keys: keys that were held while their runs lived
 DELETE FROM workbell_keys WHERE until IS NULL
 AND (tenant, key, run) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:rows))
+
+-- drop_keys: a batch of expired keys
+DELETE FROM workbell_keys WHERE rowid IN (SELECT rowid FROM workbell_keys WHERE until <= :now ORDER BY until LIMIT :limit)
+RETURNING key
 
 -- delete_lanes: lanes with a key that were not used lately, and that have no runs
 DELETE FROM workbell_lanes WHERE id IN (SELECT value FROM json_each(:ids)) AND created_at <= :before

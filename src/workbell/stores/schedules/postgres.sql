@@ -1,6 +1,6 @@
 -- Schedules the way of PostgreSQL: SKIP LOCKED.
 
--- advance: move schedules to their next tick, each if no other scheduler has and no live run prevents it
+-- advance: move schedules to their next tick, each if no other scheduler has and no run is in the way
 -- A row that another scheduler has locked is being advanced by it: skipping it costs nothing and cannot deadlock.
 -- The range on `expected` is always true. It makes the planner expect few rows: knowing that there are hundreds, it
 -- hashed the whole table for every batch. The LIMIT prevents a hash of all live runs for the overlap test.
@@ -13,7 +13,7 @@ WITH free AS MATERIALIZED (
         AS new(id, expected, only_idle, look_at, next_run_at, last_scheduled_at, held_tick, deferred_until,
             last_run_at, last_run_id, last_fire_status, last_fire_at, last_error, run_count, scheduler_failures)
     CROSS JOIN LATERAL (SELECT 1 FROM workbell_schedules s WHERE s.id = new.id AND s.version = new.expected
-        AND (NOT new.only_idle OR (SELECT 1 FROM workbell_runs r WHERE r.schedule = s.id LIMIT 1) IS NULL)
+        AND (NOT new.only_idle OR (SELECT 1 FROM workbell_runs r WHERE r.schedule = s.id AND {overlaps} LIMIT 1) IS NULL)
         FOR UPDATE SKIP LOCKED) mine
 )
 UPDATE workbell_schedules s SET version = s.version + 1, look_at = new.look_at, next_run_at = new.next_run_at,
@@ -23,14 +23,14 @@ UPDATE workbell_schedules s SET version = s.version + 1, look_at = new.look_at, 
     scheduler_failures = new.scheduler_failures
 FROM free new WHERE s.id = new.id AND new.expected BETWEEN 0 AND 2147483646 RETURNING s.id
 
--- locked_live: schedules with a live run that another transaction has locked; the others' runs are locked here
-SELECT DISTINCT r.schedule FROM workbell_runs r WHERE r.schedule = ANY(CAST(:schedules AS uuid[]))
-AND r.id <> ALL(ARRAY(SELECT live.id FROM workbell_runs live WHERE live.schedule = ANY(CAST(:schedules AS uuid[]))
-    ORDER BY live.id FOR UPDATE SKIP LOCKED))
+-- locked_overlaps: schedules with a run in the way that another transaction has locked; the others' are locked here
+SELECT DISTINCT r.schedule FROM workbell_runs r WHERE r.schedule = ANY(CAST(:schedules AS uuid[])) AND {overlaps}
+AND r.id <> ALL(ARRAY(SELECT r.id FROM workbell_runs r WHERE r.schedule = ANY(CAST(:schedules AS uuid[])) AND {overlaps}
+    ORDER BY r.id FOR UPDATE SKIP LOCKED))
 
 -- due_schedules_beside: schedules that the scheduler must check, without the given versions of schedules
 -- NOT IN of a subquery uses a hash; an anti join may compare every pair.
-SELECT {schedule}, (SELECT 1 FROM workbell_runs r WHERE r.schedule = s.id LIMIT 1) IS NOT NULL
+SELECT {schedule}, (SELECT r.id FROM workbell_runs r WHERE r.schedule = s.id AND {overlaps} LIMIT 1)
 FROM workbell_schedules s WHERE s.look_at <= :now
 AND (s.id, s.version) NOT IN (SELECT * FROM unnest(CAST(:id AS uuid[]), CAST(:version AS integer[])))
 ORDER BY s.look_at LIMIT :limit

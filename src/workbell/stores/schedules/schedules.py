@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import builtins
+import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any
 
+from workbell.errors import StoreError
 from workbell.model import state
 from workbell.model.run import Run, Status
 from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
@@ -19,9 +21,11 @@ from workbell.stores.flows import Ask, Do, Flow
 from workbell.stores.pending_entry import write_action
 from workbell.stores.publisher import Pair
 from workbell.stores.rows import TICK
-from workbell.stores.runs.adding import Replacing, Writing, add_runs, read_replaced, replaced_tag
+from workbell.stores.runs.adding import Replacing, Writing, add_runs, make_room, read_replaced, replaced_tag
 from workbell.stores.runs.lanes import Lanes, lanes_from
 from workbell.stores.runs.making import Making
+
+log = logging.getLogger("workbell.engine")
 
 ADVANCE = (
     "id expected only_idle look_at next_run_at last_scheduled_at held_tick deferred_until last_run_at last_run_id "
@@ -75,54 +79,77 @@ class StoredSchedules:
 
     def write(self, changes: Sequence[ScheduleChange]) -> set[str]:
         """Changes that only advance schedules go in one write, each if nobody else has it. Others have a write of
-        their own: it must be known that a change happens before runs are ended or events published for it."""
+        their own: it must be known that a change happens before runs are ended or events published for it.
+
+        If one of these writes fails, those that succeeded are still the answer: the caller must publish them. It raises
+        if none did.
+        """
         prepared = self.prepare(changes)
         others = [change for change in changes if not _is_plain(change)]
-        written = self._write_others(others) if others else set()
-        if isinstance(prepared, PreparedChanges) and prepared.parts:
-            first, *more = prepared.parts
-            if more:
-                with ThreadPoolExecutor(1, thread_name_prefix="workbell-ticks") as thread:
-                    second = thread.submit(self._advance, *more[0])
-                    written |= self._advance(*first) | second.result()
-            else:
-                written |= self._advance(*first)
+        written: set[str] = set()
+        try:
+            self._write_others(others, written)
+            if isinstance(prepared, PreparedChanges) and prepared.parts:
+                self._advance_all(prepared.parts, written)
+        except StoreError as error:
+            if not written:
+                raise
+            log.warning("%d of %d changes of schedules could be written: %s", len(written), len(changes), error)
         return written
 
-    def _advance(self, changes: Sequence[ScheduleChange], batch: Batch) -> set[str]:
-        lanes = self._lanes.prepare([request for change in changes for request in change.runs])
-        try:
-            answers = self._database.write([*self._lanes.statements(lanes), *batch])
-        except Conflict:
-            return self._advance_rest(changes)
-        self._lanes.note(lanes)
-        return {row[0] for row in answers[len(lanes)]}
+    def _advance_all(self, parts: Sequence[tuple[Sequence[ScheduleChange], Batch]], written: set[str]) -> None:
+        first, *more = parts
+        if not more:
+            self._advance(*first, written)
+            return
+        with ThreadPoolExecutor(1, thread_name_prefix="workbell-ticks") as thread:
+            second = thread.submit(self._advance, *more[0], written)
+            self._advance(*first, written)
+        second.result()
 
-    def _advance_rest(self, changes: Sequence[ScheduleChange]) -> set[str]:
+    def _advance(self, changes: Sequence[ScheduleChange], batch: Batch, written: set[str]) -> None:
+        lanes = self._lanes.prepare([request for change in changes for request in change.runs])
+        making = self._lanes.statements(lanes)
+        try:
+            answers = self._database.write([*making, *batch])
+        except Conflict:
+            self._advance_rest(changes, written)
+            return
+        self._lanes.note(lanes)
+        written.update([row[0] for row in answers[len(making)]])
+
+    def _advance_rest(self, changes: Sequence[ScheduleChange], written: set[str]) -> None:
         """Those of these changes that nobody else has made: together, or else one by one."""
         found = read_rows(self._database, "schedule_versions", ids=[change.schedule.id for change in changes])
         versions = {row[0]: row[1] for row in found}
         left = [change for change in changes if versions.get(change.schedule.id) == change.expected]
         if left and len(left) < len(changes):
-            return self._advance(left, _advancing(self._database.dialect, left))
-        return {change.schedule.id for change in left if self._write_alone([change])}
+            self._advance(left, _advancing(self._database.dialect, left), written)
+        else:
+            self._write_each(left, written)
 
-    def _write_others(self, changes: Sequence[ScheduleChange]) -> set[str]:
+    def _write_each(self, changes: Sequence[ScheduleChange], written: set[str]) -> None:
+        for change in changes:
+            if self._write_alone([change]):
+                written.add(change.schedule.id)
+
+    def _write_others(self, changes: Sequence[ScheduleChange], written: set[str]) -> None:
         """All at once if that can be, which is much quicker for many new definitions; else one by one."""
         most = self._database.dialect.most_statements // EACH
         if len(changes) > most:
-            return {
-                name for start in range(0, len(changes), most) for name in self._write_others(changes[start:][:most])
-            }
+            for start in range(0, len(changes), most):
+                self._write_others(changes[start:][:most], written)
+            return
         many = len(changes) > 1 and all(change.defines and not change.cancel_live for change in changes)
         if many and self._write_alone(changes):
-            return {change.schedule.id for change in changes}
-        return {change.schedule.id for change in changes if self._write_alone([change])}
+            written.update([change.schedule.id for change in changes])
+        else:
+            self._write_each(changes, written)
 
     def _write_alone(self, changes: Sequence[ScheduleChange]) -> bool:
         lanes = self._lanes.prepare([request for change in changes for request in change.runs])
         writing = _writing(changes, self._making.replacing(waits=False), self._keep, self._lanes.statements(lanes))
-        ended = flows.run(self._database, writing)
+        ended = flows.run(self._database, writing, written=self._making.publisher.written)
         if ended is None:
             return False
         self._lanes.note(lanes)
@@ -149,7 +176,7 @@ class StoredSchedules:
             found = read_rows(self._database, "due_schedules_beside", now=now, limit=limit, rows=beside)
         else:
             found = read_rows(self._database, "due_schedules", now=now, limit=limit)
-        return [DueSchedule(rows.schedule_from(row[:-1]), bool(row[-1])) for row in found]
+        return [DueSchedule(rows.schedule_from(row[:-1]), row[-1]) for row in found]
 
     def next_check(self, after: datetime | None = None) -> datetime | None:
         if after is None:
@@ -231,7 +258,13 @@ def _writing(
         requests = [request for change in changes for request in change.runs]
         plain = [request for request in requests if replaced_tag(request) is None]
         batch += [add_runs(plain)] if plain else []
-        writing = Writing(replacing, (yield from read_replaced(requests, replacing.dialect)))
+        seen = yield from read_replaced(requests, replacing.dialect)
+        unchanged = [_unchanged(change) for change in changes if change.expected is not None]
+        try:
+            seen = yield from make_room(requests, seen, replacing, unchanged)
+        except Conflict:
+            return None
+        writing = Writing(replacing, seen)
         batch += writing.batch([request for request in requests if replaced_tag(request) is not None])
         batch += _ticks(changes)
         emitted = [event for change in changes for event in change.emits]
@@ -258,14 +291,20 @@ def _deciding(change: ScheduleChange) -> Statement:
     return Statement("define_schedule", own | {"expected": change.expected, "version": change.expected + 1}, exactly=1)
 
 
+def _unchanged(change: ScheduleChange) -> Statement:
+    """Guard: nobody else has advanced or changed the schedule."""
+    values = {"id": change.schedule.id, "expected": change.expected}
+    return Statement("unchanged_schedule", values, exactly=1)
+
+
 def _live(schedule: Schedule, replacing: Replacing, *, locked: bool) -> Flow[builtins.list[Run] | None]:
-    """The live runs of a schedule; None if another transaction locks one of them."""
+    """The runs that are in the way of a schedule's ticks; None if another transaction locks one of them."""
     dialect = replacing.dialect
     if locked and not dialect.one_writer:
-        (blocked,) = yield Ask([Statement("locked_live", {"schedules": [schedule.id]})])
+        (blocked,) = yield Ask([Statement("locked_overlaps", {"schedules": [schedule.id]})])
         if blocked:
             return None
-    (found,) = yield Ask([Statement("live_of_schedule", {"id": schedule.id})])
+    (found,) = yield Ask([Statement("overlaps_of", {"id": schedule.id})])
     if not found:
         return []
     (lanes,) = yield Ask([Statement("find_lanes", {"ids": sorted({row[1] for row in found})})])
@@ -279,7 +318,7 @@ def _ending(
     keep: Retention,
     publish: Callable[[Sequence[Pair]], Sequence[Pair]],
 ) -> Sequence[Pair]:
-    """End the waiting ones of a schedule's live runs."""
+    """End those of these runs that wait."""
     now = schedule.last_fire_at or schedule.updated_at
     waiting = [run for run in live if run.status is not Status.RUNNING]
     decided = [

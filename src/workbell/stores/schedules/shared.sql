@@ -13,8 +13,8 @@ DELETE FROM workbell_schedules WHERE id = :id AND (CAST(:expected AS integer) IS
 -- delete_report: remove what its runs reported
 DELETE FROM workbell_reports WHERE schedule = :id
 
--- due_schedules: schedules that the scheduler must check, and whether a run is live
-SELECT {schedule}, (SELECT 1 FROM workbell_runs r WHERE r.schedule = s.id LIMIT 1) IS NOT NULL
+-- due_schedules: schedules that the scheduler must check, and a run that is in the way of their ticks
+SELECT {schedule}, (SELECT r.id FROM workbell_runs r WHERE r.schedule = s.id AND {overlaps} LIMIT 1)
 FROM workbell_schedules s WHERE s.look_at <= :now ORDER BY s.look_at LIMIT :limit
 
 -- next_check: when the scheduler must check its schedules next
@@ -37,8 +37,8 @@ SELECT {schedule}, p.last_run_status, p.last_run_ended_at, COALESCE(p.failed_run
 FROM workbell_schedules s LEFT JOIN workbell_reports p ON p.schedule = s.id
 WHERE s.tenant = :tenant AND s.source = :source AND s.name > :after ORDER BY s.name LIMIT :limit
 
--- live_of_schedule: live runs of a schedule
-SELECT {live} FROM workbell_runs r WHERE r.schedule = :id
+-- overlaps_of: live runs of a schedule that are in the way of its ticks
+SELECT {live} FROM workbell_runs r WHERE r.schedule = :id AND {overlaps}
 
 -- ticks: the fates of a schedule's ticks, newest first
 SELECT schedule, due, until, count, outcome, run, reason, created_at
@@ -83,6 +83,9 @@ ON CONFLICT (schedule) DO UPDATE SET failed_runs = workbell_reports.failed_runs 
         THEN excluded.last_run_status ELSE workbell_reports.last_run_status END,
     last_run_ended_at = CASE WHEN excluded.last_run_ended_at >= workbell_reports.last_run_ended_at
         THEN excluded.last_run_ended_at ELSE workbell_reports.last_run_ended_at END
+
+-- unchanged_schedule: a schedule, if its version is unchanged
+SELECT id FROM workbell_schedules WHERE id = :id AND version = :expected
 
 -- schedule_versions: the versions of these schedules
 SELECT id, version FROM workbell_schedules WHERE id {among ids uuid}

@@ -7,6 +7,20 @@
 -- time: the database's own clock
 SELECT clock_timestamp()
 
+-- position: where the database is: its cluster, its database and table, the segment and place of its log, its start
+-- TRUNCATE, a restored table and a restored database have another file node.
+SELECT (SELECT CAST(system_identifier AS text) FROM pg_control_system()) AS cluster,
+    (SELECT CAST(oid AS text) FROM pg_database WHERE datname = current_database()) AS database,
+    CAST(pg_relation_filenode(to_regclass('workbell_runs')) AS text) AS file,
+    CASE WHEN NOT pg_is_in_recovery() THEN pg_walfile_name(pg_current_wal_insert_lsn()) END AS segment,
+    CASE WHEN NOT pg_is_in_recovery() THEN CAST(pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') AS bigint) END AS place,
+    CAST(extract(epoch FROM pg_postmaster_start_time()) AS text) AS server_start
+
+-- position_by_file: the same for roles and services that may not read the log
+SELECT '' AS cluster, (SELECT CAST(oid AS text) FROM pg_database WHERE datname = current_database()) AS database,
+    CAST(pg_relation_filenode(to_regclass('workbell_runs')) AS text) AS file, '00000000' AS segment, 0 AS place,
+    CAST(extract(epoch FROM pg_postmaster_start_time()) AS text) AS server_start
+
 -- blocked_sessions: sessions that wait for a lock while they lock our tables, or for a tag, and the sessions that block them
 SELECT waiting.pid, CAST(extract(epoch FROM clock_timestamp() - waiting.query_start) AS float8), blocker.pid
 FROM pg_stat_activity waiting CROSS JOIN LATERAL unnest(pg_blocking_pids(waiting.pid)) AS blocker(pid)
@@ -46,3 +60,10 @@ WHERE datname = current_database() AND usename = current_user AND pid <> pg_back
     AND (wait_event = 'ClientRead' AND query LIKE 'COPY workbell_runs %'
         OR wait_event = 'ClientWrite' AND query LIKE '%workbell_%')
     AND query_start < clock_timestamp() - make_interval(secs => :seconds)
+
+-- replication: whether this server is a standby, which standbys must confirm a commit, how many follow, how many of them confirm
+-- How a standby follows is shown to members of pg_read_all_stats only: for others the last number is NULL.
+SELECT pg_is_in_recovery(),
+    CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN '' ELSE current_setting('synchronous_standby_names') END,
+    count(*), CASE WHEN count(*) = count(sync_state) THEN count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')) END
+FROM pg_stat_replication WHERE application_name IS DISTINCT FROM 'pg_basebackup'

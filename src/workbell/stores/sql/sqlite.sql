@@ -14,3 +14,14 @@ SELECT 1 WHERE COALESCE((SELECT CAST(value AS INTEGER) FROM workbell_meta WHERE 
 
 -- note_meta: store the version and identity of the tables
 INSERT INTO workbell_meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+
+-- newest_run: the highest id of a run that was made until now; ids begin with the time
+SELECT max(:first, coalesce((SELECT max(id) FROM workbell_runs WHERE id <= :latest), :first),
+    coalesce((SELECT max(id) FROM workbell_history WHERE id <= :latest), :first))
+
+-- store_identity: which store it is, and how far it is; without an index, to read no more pages than needed
+SELECT name, value FROM workbell_meta NOT INDEXED WHERE name IN ('store_id', 'incarnation', 'checkpoints')
+
+-- count_checkpoint: count one more checkpoint, so that older content can be told from newer
+INSERT INTO workbell_meta (name, value) VALUES ('checkpoints', '1')
+ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from workbell.errors import SchemaMismatch, StoreError
-from workbell.model.clock import Clock, SystemClock
+from workbell.model.clock import EPOCH, Clock, SystemClock
+from workbell.model.ids import FIRST_ID, first_id_at, time_of
+from workbell.model.rewind import StorePosition
 from workbell.process.platform import platform
 from workbell.stores.callers import AsyncCaller, Caller
 from workbell.stores.database import Batch, Conflict, Row, Statement, Tables, conflict
@@ -28,7 +30,7 @@ from workbell.stores.sqlite.dialect import (
 )
 from workbell.stores.sqlite.file import SqliteFile, wal_reset_bug
 from workbell.stores.sqlite.tables import SqliteTables
-from workbell.stores.sqlite.watch import watch
+from workbell.stores.sqlite.watch import GuardedWatch, watch
 
 T = TypeVar("T")
 
@@ -131,14 +133,18 @@ class SqliteDatabase:
         return self.file.write(lambda connection: work(SqliteSession(connection)), first=first)
 
     def borrow(self, connection: Any) -> Caller:
+        self.file.check()
         return open_caller(connection, self.file.path)
 
     async def aborrow(self, connection: Any) -> AsyncCaller:
+        self.file.check()
         return await open_async_caller(connection, self.file.path)
+
+    hints = True
 
     def watch(self) -> StoreWatch:
         self.file.ready()
-        return watch(self.file.path, self.file.connect())
+        return GuardedWatch(watch(self.file.path, self.file.connect()), self.file.look)
 
     def wake(self) -> None:
         """Nothing to send: watchers see the log file change."""
@@ -155,6 +161,15 @@ class SqliteDatabase:
     def measure_time(self) -> None:
         if isinstance(self.clock, SystemClock):
             self.clock.measure(lambda: datetime.now(UTC))
+
+    def position(self) -> StorePosition | None:
+        """The identity, which a restore renews, and the time of the newest run, which an older copy does not have."""
+        latest = first_id_at(self.clock.now() + timedelta(minutes=1))  # ids that callers chose may lie beyond
+        meta, newest = self.read(
+            [Statement("store_identity"), Statement("newest_run", {"first": FIRST_ID, "latest": latest})]
+        )
+        identity = "/".join(value for name, value in sorted(map(tuple, meta)) if name != "checkpoints")
+        return StorePosition(identity, place=int((time_of(newest[0][0]) - EPOCH).total_seconds() * 1000))
 
     def ready(self, *, joining: bool = False) -> None:
         """Check the tables, once; make them if there are none."""

@@ -9,11 +9,14 @@ The rules, all of them for one reason each:
   the write lock: no commit, ours or a caller's, can overlap it.
 * Write transactions take turns, in the process (see turns.py; lease renewals first) and on a file lock (see locks.py),
   and begin IMMEDIATE, so that none fails half-way.
+* A commit is acknowledged only if the file is still there, and still the one that is open (see file_guard.py).
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import errno
 import os
 import sqlite3
 import threading
@@ -26,7 +29,10 @@ from weakref import WeakSet
 
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.stores.sqlite import forks
-from workbell.stores.sqlite.locks import FileLock
+from workbell.stores.sqlite.dialect import QUERIES
+from workbell.stores.sqlite.file_guard import NEVER_CLOSED, FileGuard
+from workbell.stores.sqlite.lock_holders import side_file
+from workbell.stores.sqlite.locks import FileLock, is_marked_open
 from workbell.stores.sqlite.modes import create_private
 from workbell.stores.turns import Turn, Turns
 
@@ -58,7 +64,9 @@ class SqliteFile:
                 f"Python's sqlite3 has SQLite {sqlite3.sqlite_version}; Workbell needs 3.38 or newer. "
                 "Use a newer Python build, or PostgreSQL."
             )
-        self.path = path
+        self.path = path.absolute()  # the process may change its folder
+        self.shown = path  # in messages, as it was given
+        self.guard = FileGuard(self.path)
         self._pid = -1
         self._start_afresh()
         forks.files.add(self)
@@ -72,32 +80,63 @@ class SqliteFile:
 
     def _open(self) -> None:
         """Open for this process: also again after a fork (see forks.py)."""
-        parent = self.path.parent
         try:
             forks.check(self.path)
-            if not parent.is_dir():
+            if not self.path.parent.is_dir():
                 raise StoreUnavailable(
-                    f"{self.path}: the folder {parent} does not exist; create it, or change the URL."
+                    f"{self.shown}: the folder {self.shown.parent} does not exist; create it, or change the URL."
                 )
+            self._before_open()
             create_private(self.path)
-            self._file_lock = FileLock(self.path.with_name(self.path.name + "-lock"), like=self.path)
-            self._use_log()
-            self.writer = self.connect()
-            self.writer.execute("PRAGMA busy_timeout = 0")  # see execute_patiently
-            self._checkpointer = self.connect()
+            self._address = f"{self.path.as_uri()}?mode=rw"  # which never makes a file
+            self._file_lock = FileLock(side_file(self.path), like=self.path)
+            made = set(self._made)
+            try:
+                self._open_connections()
+            except BaseException:
+                for connection in set(self._made) - made:
+                    connection.close()
+                self._file_lock.close()
+                raise
         except OSError as error:
-            raise unusable(self.path, error) from error
+            raise unusable(self.shown, error) from error
         except sqlite3.Error as error:
-            raise translation(self.path, error) from error
+            raise translation(self.shown, error) from error
         self._commits = 0
         self._rows_at_checkpoint = 0
         self._failed_checkpoint: sqlite3.Error | None = None
         self._pid = os.getpid()
 
+    def _before_open(self) -> None:
+        """Raise if the file must not be opened now. A restore removes the log, which is no loss then."""
+        if is_marked_open(side_file(self.path), alone=True):
+            raise self._being_restored()
+        try:
+            self.guard.before_open()
+        except StoreUnavailable:
+            if is_marked_open(side_file(self.path), alone=True):  # it has begun meanwhile
+                raise self._being_restored() from None
+            raise
+
+    def _being_restored(self) -> StoreUnavailable:
+        return StoreUnavailable(f"{self.shown} is being restored from a backup; try again when that has ended.")
+
+    def _open_connections(self) -> None:
+        before = self.path.stat()
+        self._use_log()
+        self.writer = self.connect()
+        self.writer.execute("PRAGMA busy_timeout = 0")  # see execute_patiently
+        self._checkpointer = self.connect()
+        if not self._file_lock.mark_open():  # by now the log exists: a mark without a log means that it was removed
+            raise self._being_restored()
+        self.guard.opened(before, self.writer, self._file_lock)
+
     def _use_log(self) -> None:
         """Make a new file one with a write-ahead log. The change needs the file alone, and SQLite does not wait for
         that: of several processes that start together all but one got "locked" at once. So they take turns."""
-        with contextlib.closing(sqlite3.connect(self.path, timeout=DEADLINE, isolation_level=None)) as connection:
+        with contextlib.closing(
+            sqlite3.connect(self._address, timeout=DEADLINE, isolation_level=None, uri=True)
+        ) as connection:
             if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
                 return
             try:
@@ -123,6 +162,8 @@ class SqliteFile:
         """
         if not self.path.exists():
             return True
+        if self._pid != os.getpid():
+            self._before_open()
         with contextlib.closing(sqlite3.connect(self.path, timeout=MOMENT, isolation_level=None)) as connection:
             try:
                 if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'workbell_meta'").fetchone():
@@ -137,18 +178,32 @@ class SqliteFile:
         return True
 
     def connect(self) -> sqlite3.Connection:
+        if self._pid == os.getpid():  # else it is just being opened
+            self.guard.check_all()
         connection = sqlite3.connect(
-            self.path,
+            self._address,
             timeout=DEADLINE,
             isolation_level=None,
             check_same_thread=False,
             cached_statements=256,
             factory=SqliteConnection,
+            uri=True,
         )
         self._made.add(connection)
         connection.execute("PRAGMA synchronous = full")
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         return connection
+
+    def look(self) -> None:
+        """Notice within a second that the file was lost; calls that use it raise then."""
+        if self._pid == os.getpid() and self.guard.is_due():
+            with contextlib.suppress(StoreError), self.reader():
+                pass
+
+    def check(self) -> None:
+        """Raise if the file was lost."""
+        with self.reader():
+            self.guard.check_all()
 
     @contextmanager
     def reader(self) -> Iterator[sqlite3.Connection]:
@@ -157,6 +212,7 @@ class SqliteFile:
         with here:
             connection = self._borrow(here)
             try:
+                self.guard.check_now_and_then()
                 connection = connection or self.connect()
                 try:
                     yield connection
@@ -164,7 +220,7 @@ class SqliteFile:
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
             except sqlite3.Error as error:
-                raise translation(self.path, error) from error
+                raise self._explain(error) from error
             finally:
                 with self._guard:
                     if here in self._reading:  # else this is a child that was forked meanwhile
@@ -198,19 +254,30 @@ class SqliteFile:
                     )
                 if self._pid != os.getpid():  # within the turn: a fork closes the file, and takes a turn for that
                     self.ready()
+                if self.guard.loss is not None:
+                    self.guard.check()
                 turn.file_lock = self._file_lock
                 self._file_lock.acquire(DEADLINE)
                 if self.writer.in_transaction:  # left behind by a second interrupt
                     self.writer.execute("ROLLBACK")
                 return self._transact(work)
             except sqlite3.Error as error:
-                raise translation(self.path, error) from error
+                raise self._explain(error) from error
             finally:
                 try:
                     self._end_turn(turn)
                 except BaseException:  # an interrupt before it had an effect: other processes would be shut out
                     self._end_turn(turn)
                     raise
+
+    def _explain(self, error: sqlite3.Error) -> StoreError:
+        """SQLite's error as ours. If the file was taken away, that is the reason, whatever SQLite says."""
+        if not isinstance(error, sqlite3.IntegrityError) and self._pid == os.getpid():
+            try:
+                self.guard.check_after(error)
+            except StoreUnavailable as lost:
+                return lost
+        return translation(self.shown, error)
 
     def _end_turn(self, turn: WriteTurn) -> None:
         if turn.file_lock is not None:
@@ -223,18 +290,33 @@ class SqliteFile:
         try:
             execute_patiently(writer, "BEGIN IMMEDIATE")
             result = work(writer)
+            is_due = (
+                self._commits + 1 >= CHECKPOINT_COMMITS
+                or writer.total_changes - self._rows_at_checkpoint >= CHECKPOINT_ROWS
+            )
+            if is_due and writer.total_changes != self._rows_at_checkpoint:
+                self._count_checkpoint()
             writer.execute("COMMIT")
         except BaseException:
             if writer.in_transaction:
                 writer.execute("ROLLBACK")
             raise
+        self.guard.check()
         self._commits += 1
-        if self._commits >= CHECKPOINT_COMMITS or writer.total_changes - self._rows_at_checkpoint >= CHECKPOINT_ROWS:
+        if is_due:
+            self.guard.check_all()  # a checkpoint would write what is left of a log into the file
             try:
                 self._checkpoint()
             except sqlite3.OperationalError as error:  # the work is committed, whatever comes of this
                 self._failed_checkpoint = error
         return result
+
+    def _count_checkpoint(self) -> None:
+        try:
+            self.writer.execute(QUERIES["count_checkpoint"])
+        except sqlite3.OperationalError as error:
+            if "no such table" not in str(error):
+                raise
 
     def checkpoint(self) -> None:
         """Move what the log holds into the file: behind a transaction that writes nothing."""
@@ -244,7 +326,7 @@ class SqliteFile:
 
         self.write(ask)
         if self._failed_checkpoint is not None:  # a full disk must be heard of: the log would grow for ever
-            raise translation(self.path, self._failed_checkpoint)
+            raise translation(self.shown, self._failed_checkpoint)
 
     def _checkpoint(self) -> None:
         try:
@@ -286,6 +368,7 @@ class SqliteFile:
         if was_open:
             # Never closed here: that would reach into what belongs to the parent.
             _inherited.append((self.writer, self._checkpointer, *self._made))
+            self.guard.forget()
             self._file_lock.close()
             self._pid = -1
         self._start_afresh()
@@ -295,8 +378,13 @@ class SqliteFile:
         if self._pid != os.getpid():
             return
         self._pid = -1
+        self.guard.closing(self.writer)
+        self._file_lock.unmark()  # before the log goes: see file_guard.py
         for connection in (*self._idle, self._checkpointer, self.writer):
-            connection.close()
+            if self.guard.loss in NEVER_CLOSED:
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))  # else the interpreter closes it at its end
+            else:
+                connection.close()
         self._idle.clear()
         self._file_lock.close()
 
@@ -338,6 +426,8 @@ def unusable(path: Path, error: OSError) -> StoreUnavailable:
     remedy = "change the URL (--url, WORKBELL_URL, or url in workbell.toml)"
     if isinstance(error, PermissionError):
         remedy = f"make the folder {path.parent} readable and writable for this user, or {remedy}"
+    elif error.errno in (errno.ENOSPC, errno.EDQUOT):
+        remedy = "free some space"
     return StoreUnavailable(f"{path}: {error.strerror}; {remedy}.")
 
 

@@ -45,13 +45,18 @@ def can_read_locks() -> bool:
 
 
 def side_file(path: Path) -> Path:
-    """The file that the turn at writing is a lock of."""
-    return path.with_name(path.name + "-lock")
+    """The file that the turn at writing is a lock of: beside the database itself, also if the path is a link to it."""
+    return _beside(path, "-lock")
+
+
+def _beside(path: Path, ending: str) -> Path:
+    real = path.resolve()
+    return real.with_name(real.name + ending)
 
 
 def lock_holders(path: Path) -> list[LockHolder]:
     """The processes that block writers of this database now."""
-    shared = path.with_name(path.name + "-shm")
+    shared = _beside(path, "-shm")
     locks = list(_exclusive_locks())
     found = {LockHolder(lock.pid, True) for lock in locks if lock.kind == "FLOCK" and _is_of(lock, side_file(path))}
     for lock in locks:
@@ -88,6 +93,14 @@ def _is_of(lock: _Lock, path: Path) -> bool:
         return False
     # Some file systems have another number here than `stat` says: then what the process has open decides.
     return lock.device == f"{os.major(about.st_dev):02x}:{os.minor(about.st_dev):02x}" or _has_open(lock.pid, path)
+
+
+def processes_with(path: Path) -> list[int]:
+    """Other processes that have a file open, as far as this user can see them."""
+    if not platform().proc:
+        return []
+    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    return sorted(pid for pid in pids if pid != os.getpid() and _has_open(pid, path))
 
 
 def _has_open(pid: int, path: Path) -> bool:

@@ -14,7 +14,10 @@ PRIVATE = 0o600
 
 
 def create_private(path: Path, *, like: Path | None = None) -> None:
-    """Make an empty file, unless it is there; with the mode of another one if that is named, and for root its owner."""
+    """Make an empty file, unless it is there; with the mode of another one if that is named, and for root its owner.
+
+    `like` may be a folder: then only its owner counts.
+    """
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE)
     except FileExistsError:
@@ -22,7 +25,8 @@ def create_private(path: Path, *, like: Path | None = None) -> None:
     try:
         if like is not None and hasattr(os, "geteuid"):
             about = like.stat()
-            os.fchmod(descriptor, stat.S_IMODE(about.st_mode) & 0o666)
+            if not stat.S_ISDIR(about.st_mode):
+                os.fchmod(descriptor, stat.S_IMODE(about.st_mode) & 0o666)
             if os.geteuid() == 0:
                 os.fchown(descriptor, about.st_uid, about.st_gid)
     finally:

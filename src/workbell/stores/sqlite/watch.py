@@ -12,6 +12,7 @@ import os
 import select
 import sqlite3
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from workbell.process.platform import platform
@@ -20,6 +21,7 @@ from workbell.stores.port import StoreWatch
 IN_MODIFY = 0x2
 PACE = 0.02  # seconds between polls where there is no inotify
 COMMIT = 0.03  # seconds that the sync of a commit may take before we read anyway
+LOOK = 1.0  # seconds between looks after the file
 VERSION_POLL_SECONDS = 0.0003  # between reads of the data version until the commit is done
 
 
@@ -29,6 +31,30 @@ def watch(path: Path, connection: sqlite3.Connection) -> StoreWatch:
         with contextlib.suppress(OSError):
             return InotifyWatch(log, connection)
     return VersionWatch(connection)
+
+
+class GuardedWatch:
+    """A watch that also looks after the file, about once a second, while it waits."""
+
+    def __init__(self, watch: StoreWatch, look: Callable[[], None]) -> None:
+        self._watch = watch
+        self._look = look
+
+    def wait(self, timeout: float) -> bool:
+        end = time.monotonic() + timeout
+        while True:
+            self._look()
+            left = end - time.monotonic()
+            if self._watch.wait(max(min(left, LOOK), 0.0)):
+                return True
+            if left <= LOOK:
+                return False
+
+    def interrupt(self) -> None:
+        self._watch.interrupt()
+
+    def close(self) -> None:
+        self._watch.close()
 
 
 def _data_version(connection: sqlite3.Connection) -> int:

@@ -8,9 +8,10 @@ import msgspec
 
 from workbell.model.endpoint import Endpoint, Health, SealedSecret
 from workbell.model.retry import Retry
-from workbell.model.run_defaults import from_text, to_text
+from workbell.model.run_defaults import NO_DEFAULTS, from_text, to_text
 from workbell.model.trigger import Trigger
 from workbell.stores.database import Row
+from workbell.stores.reading import Column, RowReader, optional, rate_text, written_back
 from workbell.stores.times import fields_in_utc
 
 TRIGGER = (
@@ -31,18 +32,28 @@ def _retry_text(retry: Retry | None) -> str | None:
     return None if retry is None else msgspec.json.encode(retry).decode()
 
 
-def _retry_from(text: str | None) -> Retry | None:
-    return None if text is None else _retry.decode(text)
+MENDED_BY = "change it to what is right, or delete it."
+
+_triggers = RowReader(TRIGGER, MENDED_BY, retry=Column(optional(_retry.decode)), options=Column(from_text, NO_DEFAULTS))
+_endpoints = RowReader(
+    ENDPOINT,
+    MENDED_BY,
+    patterns=Column(_names.decode, ()),
+    secrets=Column(_secrets.decode, ()),
+    retry=Column(optional(_retry.decode)),
+    rate=Column(rate_text),
+)
 
 
 def trigger_values(trigger: Trigger) -> dict[str, Any]:
-    return msgspec.structs.asdict(trigger) | {"retry": _retry_text(trigger.retry), "options": to_text(trigger.options)}
+    values = msgspec.structs.asdict(trigger)
+    values |= {"retry": _retry_text(trigger.retry), "options": to_text(trigger.options)}
+    return written_back(values, trigger.unreadable)
 
 
 def trigger_from(row: Row) -> Trigger:
-    values = fields_in_utc(TRIGGER, row)
-    values |= {"retry": _retry_from(values["retry"]), "enabled": bool(values["enabled"])}
-    return Trigger(**(values | {"options": from_text(values["options"])}))
+    values = _triggers.read(row)
+    return Trigger(**(values | {"enabled": bool(values["enabled"])}))
 
 
 def endpoint_values(endpoint: Endpoint) -> dict[str, Any]:
@@ -50,16 +61,13 @@ def endpoint_values(endpoint: Endpoint) -> dict[str, Any]:
     values["headers"] = values.pop("headers_text")
     values["patterns"] = msgspec.json.encode(endpoint.patterns).decode()
     values["secrets"] = msgspec.json.encode(endpoint.secrets).decode()
-    return values | {"retry": _retry_text(endpoint.retry)}
+    return written_back(values | {"retry": _retry_text(endpoint.retry)}, endpoint.unreadable)
 
 
 def endpoint_from(row: Row) -> Endpoint:
-    values = fields_in_utc(ENDPOINT, row)
-    values |= {"retry": _retry_from(values["retry"]), "enabled": bool(values["enabled"])}
+    values = _endpoints.read(row)
     values["headers_text"] = values.pop("headers")
-    values["patterns"] = _names.decode(values["patterns"])
-    values["secrets"] = _secrets.decode(values["secrets"])
-    return Endpoint(**values)
+    return Endpoint(**(values | {"enabled": bool(values["enabled"])}))
 
 
 def health_from(row: Row) -> Health:

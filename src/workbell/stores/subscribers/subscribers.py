@@ -5,14 +5,12 @@ Every change raises a version number, in the same transaction: a process that ca
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
-from workbell.errors import WorkbellError
 from workbell.model.endpoint import Endpoint, Health
 from workbell.model.event import Event
 from workbell.model.trigger import Trigger
@@ -27,9 +25,6 @@ from workbell.stores.subscribers.rows import (
     trigger_values,
 )
 
-T = TypeVar("T")
-
-log = logging.getLogger("workbell.events")
 RAISE = Statement("raise_subscriptions")
 
 
@@ -63,7 +58,7 @@ class Subscribers:
         """The triggers of a tenant, or of all, by name."""
         found = self._listed("triggers", "list_triggers", tenant)
         # A database may have an order of its own for words.
-        return sorted(_readable("trigger", trigger_from, found), key=lambda trigger: (trigger.tenant, trigger.name))
+        return sorted(map(trigger_from, found), key=lambda trigger: (trigger.tenant, trigger.name))
 
     # Endpoints
 
@@ -92,7 +87,7 @@ class Subscribers:
 
     def list_endpoints(self, tenant: str | None = None) -> list[Endpoint]:
         """The endpoints of a tenant, or of all, oldest first."""
-        return _readable("endpoint", endpoint_from, self._listed("endpoints", "list_endpoints", tenant))
+        return [endpoint_from(row) for row in self._listed("endpoints", "list_endpoints", tenant)]
 
     # How deliveries go
 
@@ -140,14 +135,3 @@ class Subscribers:
             return bool(write_guarded(self._database, change, RAISE, *emitted, makes=values["id"]))
         except Conflict:  # of two that take a name at once, the second
             return False
-
-
-def _readable(what: str, make: Callable[[Row], T], found: Sequence[Row]) -> list[T]:
-    """Skip a trigger that is broken in the store: the others must still get events."""
-    made = []
-    for row in found:
-        try:
-            made.append(make(row))
-        except (msgspec.DecodeError, WorkbellError) as error:
-            log.error("%s %s cannot be read, and is left out: %s", what, row[0], error)
-    return made

@@ -15,8 +15,8 @@ import msgspec
 from workbell.model.clock import EPOCH
 from workbell.model.tally import Tally, TallySum
 from workbell.stores.database import Batch, Database, Row, Rows, Statement, read_rows, write_rows
+from workbell.stores.reading import Column, RowReader
 from workbell.stores.tallies.merge import key_of, with_totals
-from workbell.stores.times import fields_in_utc
 
 TALLY = Tally.__struct_fields__  # minute tenant queue job status count seconds wait buckets
 KEY = TALLY[:5]
@@ -24,6 +24,7 @@ PAGE = 1000
 MINUTE_RETENTION = timedelta(days=14)  # of single minutes
 
 _buckets = msgspec.json.Decoder(tuple[int, ...])
+_tallies = RowReader(TALLY, "", buckets=Column(_buckets.decode, ()))
 
 
 Listed = list[Tally]  # inside the class `list` is the verb
@@ -90,8 +91,9 @@ def _rows(tallies: Sequence[Tally]) -> Rows:
 
 
 def _tally(row: Row) -> Tally:
-    values = fields_in_utc(TALLY, row)
-    return Tally(**(values | {"buckets": _buckets.decode(values["buckets"])}))
+    values = _tallies.read(row)
+    del values["unreadable"]  # charts do without the durations of a minute
+    return Tally(**values)
 
 
 def _after_totals(since: datetime) -> datetime:

@@ -1,4 +1,4 @@
--- The registry of workers, and of the processes that serve the API.
+-- The registry of workers, and of the processes that serve the API; rewinds of the store that processes noticed.
 
 -- put_worker: make a worker known, or change what is known of it
 INSERT INTO workbell_workers ({worker_columns}) VALUES ({worker_values})
@@ -39,3 +39,30 @@ UPDATE workbell_workers SET seen_at = :now WHERE id {among ids text}
 
 -- remove_workers: workers that have stopped, or were lost
 DELETE FROM workbell_workers WHERE id {among ids text}
+
+-- standings: runs as they are here, live or finished, for a process that compares them with what it knows
+SELECT id, status, token, attempt, worker, updated_at FROM workbell_runs WHERE id {among ids uuid}
+UNION ALL
+SELECT id, status, token, attempt, worker, updated_at FROM workbell_history WHERE id {among ids uuid}
+
+-- ended_tokens: tokens of some attempts, of those that have ended
+SELECT ended.run, ended.number, ended.token FROM {rows wanted: run uuid, number integer} CROSS JOIN workbell_attempts ended
+WHERE ended.run = wanted.run AND ended.number = wanted.number
+
+-- add_rewinds: runs that a rewind concerns
+INSERT INTO workbell_rewinds ({rewind_columns})
+SELECT {rewind_columns} FROM {rows new: id uuid, noticed_at timestamptz, worker text, tenant text, run uuid, kind text,
+    token bigint, detail text} WHERE true ON CONFLICT DO NOTHING
+
+-- list_rewinds: those of one tenant
+SELECT {rewind_columns} FROM workbell_rewinds WHERE tenant = :tenant AND id < :before ORDER BY id DESC LIMIT :limit
+
+-- all_rewinds: those of all tenants
+SELECT {rewind_columns} FROM workbell_rewinds WHERE id < :before ORDER BY id DESC LIMIT :limit
+
+-- rewinds_of_run: those of one run
+SELECT {rewind_columns} FROM workbell_rewinds WHERE run = :run ORDER BY id LIMIT :limit
+
+-- delete_rewinds: a batch of expired ones
+DELETE FROM workbell_rewinds WHERE id IN (SELECT id FROM workbell_rewinds WHERE noticed_at <= :before
+    ORDER BY noticed_at LIMIT :limit {lock_free}) RETURNING id

@@ -11,10 +11,17 @@ import msgspec
 from workbell.model.worker import Worker
 from workbell.stores.database import Database, Row, Statement, read_rows, write_rows
 from workbell.stores.pending_entry import write_guarded
-from workbell.stores.times import fields_in_utc, to_utc
+from workbell.stores.reading import Column, RowReader, optional
+from workbell.stores.times import to_utc
 
 _names = msgspec.json.Decoder(tuple[str, ...])
-WORKER = Worker.__struct_fields__
+WORKER = tuple(name for name in Worker.__struct_fields__ if name != "unreadable")
+_rows = RowReader(
+    WORKER,
+    "a worker that runs writes its row anew when it is started again.",
+    queues=Column(optional(_names.decode), ()),
+    jobs=Column(_names.decode, ()),
+)
 
 
 Listed = list[Worker]  # inside the class `list` is the verb
@@ -77,10 +84,9 @@ def _values(worker: Worker) -> dict[str, Any]:
 
 
 def _worker(row: Row) -> Worker:
-    values = fields_in_utc(WORKER, row)
-    values["queues"] = None if values["queues"] is None else _names.decode(values["queues"])
-    values["jobs"] = _names.decode(values["jobs"])
-    values["stopping"] = bool(values["stopping"])
+    values = _rows.read(row)
+    unreadable = values["unreadable"]
+    values |= {"stopping": bool(values["stopping"]), "unreadable": unreadable and unreadable.sentence}
     return Worker(**values)
 
 

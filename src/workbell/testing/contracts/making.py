@@ -80,7 +80,7 @@ def claim(store: CoreStore, limit: int = 100, *, at: float = 0, worker: str = "w
 def claim_picks(
     store: CoreStore, picks: Sequence[Pick], limit: int, *, at: float = 0, worker: str = "worker", lease: float = 30
 ) -> list[Run]:
-    return store.runs.claim(picks, limit, LeaseTerms(worker, after(at), after(at + lease)))
+    return store.runs.claim(picks, limit, LeaseTerms.drawn(worker, after(at), after(at + lease)))
 
 
 def take(
@@ -91,7 +91,7 @@ def take(
     limits: Mapping[int, Sequence[Limit]] | None = None,
     lanes: Sequence[int] | None = None,
 ) -> list[Run]:
-    return store.runs.take(chosen, LeaseTerms("worker", after(at), after(at + 30)), limits=limits, lanes=lanes)
+    return store.runs.take(chosen, LeaseTerms.drawn("worker", after(at), after(at + 30)), limits=limits, lanes=lanes)
 
 
 def claimed(store: CoreStore, *, at: float = 0, worker: str = "worker", **fields: Any) -> Run:

@@ -23,17 +23,16 @@ from workbell.stores.database import Conflict, Rows, Statement
 from workbell.stores.event_rows import EVENT
 from workbell.stores.notifications.notifications import NOTIFICATION
 from workbell.stores.rows import HISTORY
-
-NOTE = Statement("note_service", {"name": "service/a", "value": "x"})
-LANE = Statement("add_lane", dict.fromkeys(("lane", "tenant", "queue", "job", "target", "key", "created_at"), "x"))
-CLAIM = Statement(
-    "claim",
-    dict.fromkeys(("to_status", "from_status", "worker", "lease_until", "now", "lane", "rank", "quota"), 1),
-)
-SCHEDULES = Statement("services")
-
+from workbell.stores.runs.lanes import LANE
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
+NOTE = Statement("note_service", {"name": "service/a", "value": "x"})
+LANES = Statement("add_lanes", {"rows": Rows(LANE, [[1, "default", "default", "a", None, None]]), "now": START})
+CLAIM = Statement(
+    "claim",
+    dict.fromkeys(("to_status", "from_status", "worker", "lease_until", "now", "token", "lane", "rank", "quota"), 1),
+)
+SCHEDULES = Statement("services")
 
 
 def told(text: str) -> list[Any]:
@@ -85,11 +84,11 @@ def test_what_stands_for_itself_is_cut() -> None:
 
 def test_an_audit_entry_goes_with_the_first_part_of_its_action() -> None:
     entry = add_entries([AuditEntry(id="x", tenant="a", at=START, actor="token:ann", action="webhooks.replay")])
-    first, *others = writing([entry, *[LANE] * MOST_STATEMENTS])
+    first, *others = writing([entry, *[LANES] * MOST_STATEMENTS])
     assert first[0].query == "add_audit"
     assert sizes([first, *others]) == [MOST_STATEMENTS, 1]
-    lanes, action = writing([entry, *[LANE] * MOST_STATEMENTS, NOTE])
-    assert {each.query for each in lanes} == {"add_lane"}
+    lanes, action = writing([entry, *[LANES] * MOST_STATEMENTS, NOTE])
+    assert {each.query for each in lanes} == {"add_lanes"}
     assert [each.query for each in action] == ["add_audit", "note_service"]
 
 
@@ -120,8 +119,8 @@ def test_an_event_is_copied_with_whether_it_was_fanned_out() -> None:
 
 
 def test_lanes_go_ahead_of_a_large_call() -> None:
-    calls = writing([LANE] * 50 + [NOTE] * 2)
-    assert [call[0].query for call in calls] == ["add_lane", "add_lane", "note_service"]
+    calls = writing([LANES] * 50 + [NOTE] * 2)
+    assert [call[0].query for call in calls] == ["add_lanes", "add_lanes", "note_service"]
     assert [each.position for each in calls[-1]] == [50, 51]
 
 

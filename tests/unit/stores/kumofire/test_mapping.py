@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbell.model.ids import is_id
+from workbell.model.ids import id_of, is_id
 from workbell.model.run import Status
-from workbell.stores.kumofire.mapping import FOREVER, CannotTake, Into, own_id, take_job, take_run, take_schedule
+from workbell.stores.kumofire.mapping import FOREVER, CannotTake, Into, take_job, take_run, take_schedule
 from workbell.stores.kumofire.tables import KumofireJob, KumofireRun, KumofireSchedule, write_time
 from workbell.timing import read_timing
 
@@ -79,8 +79,8 @@ def test_runs(row: KumofireRun) -> None:
         run, notes, lost, key = take_run(row, INTO)
     except CannotTake:
         return
-    assert run.id == row.id.lower()
-    assert is_id(run.id)
+    assert run.id == id_of(row.id)
+    assert run.imported_id == (None if is_id(row.id.lower()) else row.id)
     assert run.failures == row.attempt <= run.attempt <= row.attempt + 1
     assert run.status == ("queued" if row.status == "running" else row.status)
     assert (lost is not None) == (row.status == "running") == bool(run.losses)
@@ -160,11 +160,6 @@ def test_default_options(options: Any, attempts: int | None, notes: list[str]) -
     text = None if options is None else json.dumps(options)
     job, found = take_job(KumofireJob("x", "mail", "mail", None, text, write_time(NOW), None), INTO)
     assert (None if job.retry is None else job.retry.attempts, found) == (attempts, notes)
-
-
-def test_ids_that_are_no_uuids_are_always_the_same() -> None:
-    assert own_id("job_schedule_1") == own_id("job_schedule_1") != own_id("job_schedule_2")
-    assert own_id("A" * 8 + "-0000-4000-8000-000000000000") == "aaaaaaaa-0000-4000-8000-000000000000"
 
 
 def test_for_ever_can_be_shown_in_every_zone() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 import threading
@@ -14,7 +15,7 @@ from tests.support.waiting import until
 from workbell.errors import StoreUnavailable
 from workbell.process.platform import VARIABLE
 from workbell.stores.sqlite import locks
-from workbell.stores.sqlite.locks import FileLock
+from workbell.stores.sqlite.locks import FileLock, is_marked_open
 
 HOLDER = """
 import fcntl, sys
@@ -140,6 +141,32 @@ def test_a_lock_that_came_may_be_interrupted_anywhere(path: Path) -> None:
             other.join(30)
             another.acquire(10)
             another.release()
+
+
+class TestMarks:
+    def test_of_one_alone(self, path: Path) -> None:
+        with FileLock(path) as restoring, FileLock(path) as other:
+            assert restoring.mark_open(alone=True)
+            assert is_marked_open(path)
+            assert is_marked_open(path, alone=True)
+            assert not other.mark_open()
+
+    def test_of_several(self, path: Path) -> None:
+        with FileLock(path) as one, FileLock(path) as other:
+            assert one.mark_open()
+            assert other.mark_open()
+            assert is_marked_open(path)
+            assert not is_marked_open(path, alone=True)
+            assert not other.mark_open(alone=True)
+
+    def test_a_file_system_without_them(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(*_: object) -> int:
+            raise OSError(errno.EINVAL, "Invalid argument")
+
+        monkeypatch.setattr(locks, "_lock_open_file", refuse)
+        with FileLock(path) as lock:
+            assert lock.mark_open()
+            assert not is_marked_open(path)
 
 
 def test_an_abandoned_wait_leaves_no_descriptor(path: Path) -> None:

@@ -14,7 +14,8 @@ from workbell.cli.main import run
 from workbell.django.compat import task_backends
 
 APP = "workbell.django.app"
-VARIABLES = ("WORKBELL_APP", "WORKBELL_URL")
+VARIABLES = ("WORKBELL_APP", "WORKBELL_URL")  # of other projects; the backend has its own
+TENANT = "WORKBELL_TENANT"  # set by --tenant
 
 
 class Command(BaseCommand):  # type: ignore[misc]
@@ -51,7 +52,7 @@ class Command(BaseCommand):  # type: ignore[misc]
             raise CommandError(
                 f'TASKS[{alias!r}] is no backend of Workbell; set its BACKEND to "workbell.django.WorkbellBackend".'
             )
-        before = {name: os.environ.pop(name, None) for name in VARIABLES}
+        before = {TENANT: os.environ.get(TENANT)} | {name: os.environ.pop(name, None) for name in VARIABLES}
         os.environ["WORKBELL_APP"] = f"{APP}:{alias}"
         try:
             return run(args or ["--help"], program)

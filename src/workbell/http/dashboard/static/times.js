@@ -103,6 +103,7 @@ export function spanText(seconds) {
   if (seconds === null || seconds === undefined || Number.isNaN(seconds)) return "–";
   const size = Math.abs(seconds);
   const sign = seconds < 0 ? "−" : "";
+  if (size === 0) return "0 s";
   if (size < 0.001) return `${sign}${(size * 1000).toFixed(1)} ms`;
   if (size < 1) return `${sign}${Math.round(size * 1000)} ms`;
   if (size < 10) return `${sign}${size.toFixed(1)} s`;

@@ -26,6 +26,7 @@ export interface Schemas {
     "alive": boolean;
     "seen_at": string | null;
     "created_at": string;
+    "unreadable": string | null;
   };
   "AgentShownListPage": {
     "items": Schemas["AgentShown"][];
@@ -98,6 +99,8 @@ export interface Schemas {
   };
   "ConsumeBody": {
     "version"?: number;
+    "run"?: string;
+    "kumofireJobRunId"?: string;
     "runs"?: string[] | null;
     "limit"?: number | null;
     "seconds"?: number;
@@ -206,6 +209,7 @@ export interface Schemas {
     "tenant": string;
     "created_at": string;
     "updated_at": string;
+    "unreadable": string | null;
   };
   "EndpointShownListPage": {
     "items": Schemas["EndpointShown"][];
@@ -257,6 +261,7 @@ export interface Schemas {
     "cause": string | null;
     "created_at": string;
     "fanned_out_at": string | null;
+    "unreadable": string | null;
   };
   "EventShownItems": {
     "items": Schemas["EventShown"][];
@@ -311,7 +316,7 @@ export interface Schemas {
     "items": Schemas["FindingShown"][];
     "at": string;
   };
-  "FireStatus": "fired" | "skipped" | "scheduler_failed";
+  "FireStatus": "fired" | "deferred" | "skipped" | "scheduler_failed";
   "FoundRun": {
     "id": string;
     "status": Schemas["Status"];
@@ -339,13 +344,18 @@ export interface Schemas {
     "parent": string | null;
     "retry_of": string | null;
     "rescheduled_from": string | null;
+    "imported_id": string | null;
     "persistent": boolean;
     "expires_at": string | null;
+    "timeout": number | null;
+    "auto_reschedule": number | null;
+    "remove_delay": number | null;
     "remove_at": string | null;
     "progress": { [name: string]: unknown } | null;
     "cancel_requested": boolean;
     "created_at": string;
     "updated_at": string;
+    "unreadable": string | null;
     "retried_by": Schemas["RetriedBy"] | null;
   };
   "FoundRunListPage": {
@@ -414,7 +424,6 @@ export interface Schemas {
     "auto_reschedule"?: number | null;
     "remove_delay"?: number | null;
     "expires"?: number | null;
-    "handler": string;
     "payload"?: { [name: string]: unknown } | null;
     "description"?: string | null;
     "enabled"?: boolean | null;
@@ -425,6 +434,31 @@ export interface Schemas {
     "rate_key"?: string | null;
     "alert_url"?: string | null;
     "ping_url"?: string | null;
+    "handler": string;
+  };
+  "JobChange": {
+    "queue"?: string | null;
+    "priority"?: number | null;
+    "timeout"?: number | null;
+    "target"?: string | null;
+    "tag"?: string | null;
+    "replace_tag"?: boolean | null;
+    "user_id"?: number | string | null;
+    "persistent"?: boolean | null;
+    "auto_reschedule"?: number | null;
+    "remove_delay"?: number | null;
+    "expires"?: number | null;
+    "payload"?: { [name: string]: unknown } | null;
+    "description"?: string | null;
+    "enabled"?: boolean | null;
+    "retry"?: Schemas["RetryBody"] | null;
+    "concurrency"?: number | null;
+    "concurrency_key"?: string | null;
+    "rate"?: string | null;
+    "rate_key"?: string | null;
+    "alert_url"?: string | null;
+    "ping_url"?: string | null;
+    "handler"?: string;
   };
   "JobList": {
     "items": Schemas["JobShown"][];
@@ -474,6 +508,7 @@ export interface Schemas {
     "alert_url": string | null;
     "ping_url": string | null;
     "input_schema": { [name: string]: unknown } | null;
+    "unreadable": string | null;
   };
   "KeyScope": "job" | "tenant";
   "LeaseShown": {
@@ -521,6 +556,7 @@ export interface Schemas {
     "tenant": string;
     "created_at": string;
     "updated_at": string;
+    "unreadable": string | null;
     "secret": string | null;
   };
   "MadeRun": {
@@ -544,6 +580,7 @@ export interface Schemas {
     "revoked_at": string | null;
     "last_used_at": string | null;
     "valid": boolean;
+    "unreadable": string | null;
     "token": string | null;
   };
   "MatchOutcome": "started" | "disabled" | "too_deep";
@@ -603,6 +640,7 @@ export interface Schemas {
     "created_at": string;
     "read": boolean;
     "read_at": string | null;
+    "unreadable": string | null;
   };
   "NotificationShownListPage": {
     "items": Schemas["NotificationShown"][];
@@ -783,9 +821,24 @@ export interface Schemas {
     "only_on": string[];
   };
   "RetryWords": {
-    "max_retries": number;
-    "backoff_ms": number;
-    "backoff_type": string;
+    "max_retries"?: number;
+    "backoff_ms"?: number;
+    "backoff_type"?: string;
+  };
+  "Rewind": {
+    "id": string;
+    "noticed_at": string;
+    "worker": string;
+    "tenant": string;
+    "run": string;
+    "kind": Schemas["RewindKind"];
+    "token": number;
+    "detail": string;
+  };
+  "RewindKind": "lease" | "repeated" | "gone";
+  "RewindListPage": {
+    "items": Schemas["Rewind"][];
+    "next": string | null;
   };
   "RotateBody": {
     "secret"?: string | null;
@@ -841,13 +894,18 @@ export interface Schemas {
     "parent": string | null;
     "retry_of": string | null;
     "rescheduled_from": string | null;
+    "imported_id": string | null;
     "persistent": boolean;
     "expires_at": string | null;
+    "timeout": number | null;
+    "auto_reschedule": number | null;
+    "remove_delay": number | null;
     "remove_at": string | null;
     "progress": { [name: string]: unknown } | null;
     "cancel_requested": boolean;
     "created_at": string;
     "updated_at": string;
+    "unreadable": string | null;
   };
   "RunTaken": {
     "run": Schemas["HandedRun"] | null;
@@ -873,6 +931,8 @@ export interface Schemas {
     "every"?: number | null;
     "anchor"?: string | null;
     "at"?: string | null;
+    "kind"?: Schemas["ScheduleKind"] | null;
+    "expression"?: string | null;
     "timezone"?: string | null;
     "payload"?: { [name: string]: unknown } | null;
     "window"?: string[] | null;
@@ -882,6 +942,7 @@ export interface Schemas {
     "catch_up_cap"?: number | null;
     "jitter"?: number | null;
     "retry"?: Schemas["ScheduleRetryBody"] | null;
+    "retry_policy"?: Schemas["RetryWords"] | null;
     "description"?: string | null;
     "created_by"?: string | null;
     "enabled"?: boolean | null;
@@ -937,6 +998,7 @@ export interface Schemas {
     "last_run_status": string | null;
     "last_status": string | null;
     "last_error": string | null;
+    "broken": boolean;
     "last_scheduled_at": string | null;
     "created_at": string;
     "updated_at": string;
@@ -973,6 +1035,8 @@ export interface Schemas {
     "every"?: number | null;
     "anchor"?: string | null;
     "at"?: string | null;
+    "kind"?: Schemas["ScheduleKind"] | null;
+    "expression"?: string | null;
     "timezone"?: string | null;
     "payload"?: { [name: string]: unknown } | null;
     "window"?: string[] | null;
@@ -982,6 +1046,7 @@ export interface Schemas {
     "catch_up_cap"?: number | null;
     "jitter"?: number | null;
     "retry"?: Schemas["ScheduleRetryBody"] | null;
+    "retry_policy"?: Schemas["RetryWords"] | null;
     "description"?: string | null;
     "created_by"?: string | null;
     "enabled"?: boolean | null;
@@ -1047,6 +1112,7 @@ export interface Schemas {
     "rate": string | null;
     "created_at": string | null;
     "updated_at": string | null;
+    "unreadable": string | null;
   };
   "TenantShownListPage": {
     "items": Schemas["TenantShown"][];
@@ -1093,6 +1159,7 @@ export interface Schemas {
     "revoked_at": string | null;
     "last_used_at": string | null;
     "valid": boolean;
+    "unreadable": string | null;
   };
   "TokenShownListPage": {
     "items": Schemas["TokenShown"][];
@@ -1147,6 +1214,7 @@ export interface Schemas {
     "tenant": string;
     "created_at": string;
     "updated_at": string;
+    "unreadable": string | null;
   };
   "TriggerShownListPage": {
     "items": Schemas["TriggerShown"][];
@@ -1187,6 +1255,7 @@ export interface Schemas {
     "stopping": boolean;
     "drained_at": string | null;
     "drain_seen_at": string | null;
+    "unreadable": string | null;
     "alive": boolean;
     "busy": number;
     "runs": Schemas["RunShown"][];
@@ -1222,6 +1291,7 @@ export interface Operations {
   "GET /api/v1/reloads": { answer: Schemas["ReloadShownItems"]; body: undefined; query: "limit" | "tenant" };
   "GET /api/v1/jobs/{name}": { answer: Schemas["JobShown"]; body: undefined; query: "tenant" };
   "PUT /api/v1/jobs/{name}": { answer: Schemas["JobShown"]; body: Schemas["JobBody"]; query: "tenant" };
+  "PATCH /api/v1/jobs/{name}": { answer: Schemas["JobShown"]; body: Schemas["JobChange"]; query: "tenant" };
   "DELETE /api/v1/jobs/{name}": { answer: null; body: undefined; query: "tenant" };
   "POST /api/v1/jobs/{name}/enable": { answer: Schemas["JobShown"]; body: undefined; query: "tenant" };
   "POST /api/v1/jobs/{name}/disable": { answer: Schemas["JobShown"]; body: undefined; query: "tenant" };
@@ -1296,6 +1366,7 @@ export interface Operations {
   "GET /api/v1/workers": { answer: Schemas["WorkerShownListPage"]; body: undefined; query: "after" | "limit" | "tenant" };
   "POST /api/v1/workers/{worker_id}/drain": { answer: Schemas["WorkerShown"]; body: undefined; query: "tenant" };
   "POST /api/v1/workers/{worker_id}/resume": { answer: Schemas["WorkerShown"]; body: undefined; query: "tenant" };
+  "GET /api/v1/rewinds": { answer: Schemas["RewindListPage"]; body: undefined; query: "before" | "limit" | "tenant" };
   "POST /api/v1/dispatch": { answer: Schemas["Dispatched"]; body: Schemas["DispatchBody"]; query: "tenant" };
   "POST /api/v1/consume": { answer: Schemas["Consumed"]; body: Schemas["ConsumeBody"]; query: "tenant" };
   "GET /api/v1/files": { answer: Schemas["StoredFileListPage"]; body: undefined; query: "after" | "limit" | "tenant" };
@@ -1380,6 +1451,7 @@ export type Operation<Asked extends string> =
   Asked extends `GET /api/v1/triggers/${string}` ? Operations["GET /api/v1/triggers/{name_or_id}"] :
   Asked extends `GET /api/v1/webhooks/${string}` ? Operations["GET /api/v1/webhooks/{endpoint_id}"] :
   Asked extends `PATCH /api/v1/agents/${string}` ? Operations["PATCH /api/v1/agents/{name}"] :
+  Asked extends `PATCH /api/v1/jobs/${string}` ? Operations["PATCH /api/v1/jobs/{name}"] :
   Asked extends `PATCH /api/v1/schedules/${string}` ? Operations["PATCH /api/v1/schedules/{name}"] :
   Asked extends `PATCH /api/v1/triggers/${string}` ? Operations["PATCH /api/v1/triggers/{name_or_id}"] :
   Asked extends `PATCH /api/v1/webhooks/${string}` ? Operations["PATCH /api/v1/webhooks/{endpoint_id}"] :
@@ -1399,6 +1471,7 @@ export type Operation<Asked extends string> =
   Asked extends `GET /api/v1/queues` ? Operations["GET /api/v1/queues"] :
   Asked extends `GET /api/v1/recent` ? Operations["GET /api/v1/recent"] :
   Asked extends `GET /api/v1/reloads` ? Operations["GET /api/v1/reloads"] :
+  Asked extends `GET /api/v1/rewinds` ? Operations["GET /api/v1/rewinds"] :
   Asked extends `GET /api/v1/runs` ? Operations["GET /api/v1/runs"] :
   Asked extends `GET /api/v1/scale` ? Operations["GET /api/v1/scale"] :
   Asked extends `GET /api/v1/schedules` ? Operations["GET /api/v1/schedules"] :

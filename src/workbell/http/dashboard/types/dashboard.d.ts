@@ -142,6 +142,7 @@ declare global {
     classes?: string;
     hidden?: boolean;
     head?: Child;
+    note?: string;
     by?: (row: Row) => number | string | null | undefined;
   }
 

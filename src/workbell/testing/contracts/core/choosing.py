@@ -13,6 +13,7 @@ from workbell.model import state
 from workbell.model.ids import new_id
 from workbell.model.run import Added, IdempotencyKey, NewRun, Options, Run, Status
 from workbell.stores.port import CoreStore, Filter
+from workbell.stores.runs.adding import ROUND
 from workbell.testing.contracts.core.sharing import THREADS, at_once
 from workbell.testing.contracts.making import KEEP, add, after, claim, find, ids, request
 
@@ -43,6 +44,13 @@ class ChoosingContract:
         assert store.runs.add([chosen(run_id, at=2)]) == [Added(run_id, False)]
         assert store.runs.list(Filter(None)) == [running]
         assert running.created_at == made.created_at
+
+    def test_a_request_again_replaces_none_of_very_many(self, store: CoreStore) -> None:
+        run_id = new_id()
+        add(store, chosen(run_id, tag="t", replace_tag=True))
+        behind = ids(add(store, *(request(tag="t") for _ in range(ROUND + 1))))
+        assert store.runs.add([chosen(run_id, tag="t", replace_tag=True, at=1)]) == [Added(run_id, False)]
+        assert {run.status for run in store.runs.find([run_id, *behind]).values()} == {Status.QUEUED}
 
     def test_a_request_again_after_its_run_has_ended(self, store: CoreStore) -> None:
         run_id = new_id()

@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+import msgspec
+import pytest
+
 from workbell.model import state
+from workbell.model.ids import MOST_TOKEN
 from workbell.model.run import Lane, Status
-from workbell.stores.port import CoreStore, Head, Pick
-from workbell.testing.contracts.making import KEEP, add, after, claim, claim_picks, claimed, find, ids, request, take
+from workbell.stores.port import CoreStore, Head, Held, LeaseTerms, Pick, Renewed
+from workbell.testing.contracts.making import (
+    KEEP,
+    add,
+    after,
+    claim,
+    claim_picks,
+    claimed,
+    find,
+    held,
+    ids,
+    request,
+    take,
+)
 
 
 def aimed(store: CoreStore, *targets: str, tenant: str = "default", limit: int = 100) -> list[tuple[str, int]]:
@@ -58,18 +76,50 @@ class ClaimingContract:
         (made,) = add(store, request(input_text='{"a":1}'))
         (run,) = claim(store, at=5, worker="w1", lease=30)
         assert (run.id, run.status, run.input_text) == (made.id, Status.RUNNING, '{"a":1}')
-        assert (run.token, run.attempt, run.worker) == (1, 1, "w1")
+        assert (run.attempt, run.worker) == (1, "w1")
+        assert 1 <= run.token <= MOST_TOKEN
         assert (run.lease_until, run.started_at, run.updated_at) == (after(35), after(5), after(5))
         assert find(store, run) == run
         assert claim(store, at=5) == []
 
-    def test_every_claim_of_a_run_has_a_higher_token(self, store: CoreStore) -> None:
+    def test_every_claim_of_a_run_has_another_token(self, store: CoreStore) -> None:
+        """P4: also one that was handed back before it began, and so was never tried."""
         run = claimed(store)
+        tokens = {run.token}
         for number in (2, 3, 4):
             assert store.runs.apply([state.release(run, after(number))])
             (run,) = claim(store, at=number)
-            assert run.token == number
-            assert run.attempt == 1  # a run that was handed back before it began was never tried
+            tokens.add(run.token)
+            assert run.attempt == 1
+        assert len(tokens) == 4
+
+    @pytest.mark.parametrize("token", [1, 2**31, MOST_TOKEN])
+    def test_the_token_is_that_of_the_terms_to_the_last_digit(self, store: CoreStore, token: int) -> None:
+        """P4: in every write about the run, and in the row of its attempt."""
+        add(store, request())
+        (head,) = store.runs.survey(-1, 10)
+        picks = [Pick(head.lane_id, head.rank, 1)]
+        (run,) = store.runs.claim(picks, 1, LeaseTerms("worker", after(0), after(30), token))
+        assert (run.token, find(store, run).token) == (token, token)
+        near = Held(run.id, token - 1)
+        assert store.runs.renew([near], now=after(1), lease_until=after(40)) == []
+        assert store.runs.renew([held(run)], now=after(1), lease_until=after(40)) == [Renewed(run.id, token)]
+        assert (store.runs.mark_alone(near), store.runs.mark_alone(held(run))) == (False, True)
+        assert (store.runs.set_progress(near, "{}"), store.runs.set_progress(held(run), "{}")) == (False, True)
+        other = msgspec.structs.replace(run, token=token - 1)
+        assert not store.runs.apply([state.retry(other, after(2), error="E", reason="error", wait=timedelta(0))])
+        assert store.runs.apply([state.retry(run, after(2), error="E", reason="error", wait=timedelta(0))])
+        store.runs.dispatch(after(2), 10)
+        (run,) = store.runs.take([run.id], LeaseTerms("worker", after(3), after(33), token))
+        assert [attempt.token for attempt in store.runs.attempts(run.id)] == [token]
+        (lease,) = [one for one in store.runs.leases(after(99), after(999)) if one.run_id == run.id]
+        assert lease.token == token
+        assert store.runs.take_over([lease._replace(token=token - 1)], 10) == []
+        assert [one.token for one in store.runs.take_over([lease], 10)] == [token]
+        other = msgspec.structs.replace(run, token=token - 1)
+        assert not store.runs.apply([state.succeed(other, after(4), result=None, keep=KEEP.succeeded)])
+        assert store.runs.apply([state.succeed(run, after(4), result=None, keep=KEEP.succeeded)])
+        assert find(store, run).token == token
 
     def test_the_order_is_due_time_then_id(self, store: CoreStore) -> None:
         third, first, second = request(at=5), request(at=1), request(at=1)
@@ -160,7 +210,7 @@ class ClaimingContract:
         )
         got = take(store, [third.id, urgent.id, second.id, third.id], at=5)
         assert ids(got) == [urgent.id, second.id, third.id]
-        assert {(run.status, run.token, run.attempt, run.worker) for run in got} == {(Status.RUNNING, 1, 1, "worker")}
+        assert {(run.status, run.attempt, run.worker) for run in got} == {(Status.RUNNING, 1, "worker")}
         assert {(run.started_at, run.lease_until) for run in got} == {(after(5), after(35))}
         assert store.runs.find(ids(got)) == {run.id: run for run in got}
         assert find(store, first).status is Status.QUEUED
@@ -183,7 +233,7 @@ class ClaimingContract:
         assert take(store, wanted, at=5, lanes=[]) == []
         (got,) = take(store, wanted, at=5, lanes=[mine.lane.id, 1])
         assert got.id == mine.id
-        assert (got.status, got.token, got.attempt, got.worker) == (Status.RUNNING, 1, 1, "worker")
+        assert (got.status, got.attempt, got.worker) == (Status.RUNNING, 1, "worker")
         assert (got.started_at, got.lease_until) == (after(5), after(35))
         assert take(store, wanted, at=6, lanes=[mine.lane.id]) == []
         assert ids(take(store, [other.id, left.id], at=6, lanes=[mine.lane.id, other.lane.id])) == [other.id, left.id]
@@ -192,5 +242,6 @@ class ClaimingContract:
         run = claimed(store)
         assert store.runs.apply([state.lose(run, after(1), keep=KEEP.other)])
         (again,) = take(store, [run.id], at=60)
-        assert (again.token, again.attempt) == (2, 2)
+        assert again.attempt == 2
+        assert again.token != run.token
         assert not store.runs.apply([state.succeed(run, after(61), result=None, keep=KEEP.succeeded)])

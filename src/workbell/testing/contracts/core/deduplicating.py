@@ -13,11 +13,11 @@ import pytest
 from workbell.errors import DuplicateRun, KeyReused
 from workbell.model import state
 from workbell.model.request import asked_once
-from workbell.model.run import Added, IdempotencyKey, NewRun, OnDuplicate, Options, Run, Status
+from workbell.model.run import PENDING, Added, IdempotencyKey, NewRun, OnDuplicate, Options, Run, Status
 from workbell.model.state import Move
 from workbell.stores.port import CoreStore, Filter
 from workbell.stores.publisher import Pair
-from workbell.stores.runs.adding import SAME_KEY, SAME_TAG
+from workbell.stores.runs.adding import ROUND, SAME_KEY, SAME_TAG
 from workbell.testing.contracts.core.sharing import THREADS, at_once
 from workbell.testing.contracts.making import KEEP, add, after, claim, find, ids, request
 
@@ -98,6 +98,14 @@ class DeduplicatingContract:
         assert store.prune(after(59), 100) == 0
         assert store.prune(after(60), 100) == 1
         assert store.prune(after(120), 100) == 1
+
+    def test_expired_keys_are_removed_in_batches(self, store: CoreStore) -> None:
+        """Those that expired first come first. Hundreds of keys a second may have been taken for an hour."""
+        add(store, *(request(key=f"k{number}", key_for=60 + number) for number in range(5)))
+        assert store.prune(after(99), 2) == 2
+        taken = [answer.created for answer in store.runs.add([request(key=f"k{number}", at=59) for number in range(5)])]
+        assert taken == [True, True, False, False, False]
+        assert [store.prune(after(99), 2) for _ in range(3)] == [2, 1, 0]
 
     def test_a_run_is_kept_while_its_key_is_held(self, store: CoreStore) -> None:
         """A duplicate is answered with its holder: that must be found, as what it is."""
@@ -246,7 +254,30 @@ class DeduplicatingContract:
             assert new.run.id in ended.reason
         assert find(store, running) == running
         assert [find(store, run) for run in spared] == spared
-        assert ids(store.runs.pending(tenant="default", tag="t")) == [new.run.id]
+        left = store.runs.list(Filter("default", tag="t", status=tuple(PENDING)))
+        assert ids(left) == [new.run.id]
+
+    def test_replace_tag_ends_any_number_of_waiting_runs(self, store: CoreStore) -> None:
+        """In rounds, each of them published; a key of one of them is free then."""
+        publisher = RecordingPublisher()
+        store.publisher = publisher
+        olds = [request(tag="t", delay=number % 2) for number in range(2 * ROUND)]
+        store.runs.add([*olds, request(tag="t", key="k"), spared := request(tag="t", tenant="b")])
+        new = request(tag="t", key="k", replace_tag=True, on_duplicate="reject", at=1)
+        assert store.runs.add([new]) == [Added(new.run.id, True)]
+        found = store.runs.find([old.run.id for old in olds])
+        assert {run.status for run in found.values()} == {Status.CANCELED}
+        assert find(store, spared.run).status is Status.QUEUED
+        assert ids(store.runs.list(Filter("default", tag="t", status=tuple(PENDING)))) == [new.run.id]
+        assert sorted(run.id for run, _ in publisher.written_pairs) >= sorted(found)
+        assert len(publisher.written_pairs) == len(olds) + 1
+
+    def test_a_duplicate_that_is_rejected_replaces_none_of_very_many(self, store: CoreStore) -> None:
+        olds = [request(tag="t") for _ in range(ROUND + 1)]
+        store.runs.add([*olds, request(key="k")])
+        with pytest.raises(DuplicateRun):
+            store.runs.add([request(tag="t", key="k", replace_tag=True, on_duplicate="reject", at=1)])
+        assert {run.status for run in store.runs.find([old.run.id for old in olds]).values()} == {Status.QUEUED}
 
     @pytest.mark.parametrize("by", ["tag", "key"])
     def test_a_replaced_run_is_ended_by_the_move_of_the_state_machine(self, store: CoreStore, by: str) -> None:

@@ -115,6 +115,15 @@ class LeasingContract:
         answer = store.runs.renew([held(run)], now=after(4), lease_until=after(60))
         assert answer == [Renewed(run.id, run.token, "enough")]
 
+    def test_requests_to_end_can_be_read(self, store: CoreStore) -> None:
+        add(store, *[request() for _ in range(4)])
+        runs = ids(claim(store))
+        for run_id in runs[:2]:
+            store.runs.request_cancel(run_id, "enough")
+        assert store.runs.asked_to_end(runs[1:]) == {runs[1]}
+        assert store.runs.asked_to_end([*runs, new_id()]) == set(runs[:2])
+        assert store.runs.asked_to_end([]) == set()
+
     @pytest.mark.parametrize("move", GOING_ON)
     def test_a_run_with_a_cancel_asked_for_does_not_go_on(self, store: CoreStore, move: Move) -> None:
         """The request may come after the run was read: the guard is in the write."""
@@ -211,5 +220,6 @@ class LeasingContract:
         add(store, request("c"))
         assert store.runs.held_by("mine") == mine
         assert store.runs.held_by("nobody") == []
+        assert sorted(store.runs.leases_of(["mine", "nobody"])) == sorted(map(lease_of, mine))
         store.runs.apply([state.release(mine[0], after(1))])
         assert store.runs.held_by("mine") == []

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import timedelta
+
+import msgspec
 
 from workbell.model import state
 from workbell.model.limit import Limit, Limits, limits_on
@@ -26,7 +29,7 @@ def claim_within(
     """Claim from all lanes; of the job `work`, under limits."""
     picks = [Pick(head.lane_id, head.rank, quota or limit) for head in store.runs.survey(-1, 1000)]
     found = limits_of(store, limits)
-    return store.runs.claim(picks, limit, LeaseTerms("worker", after(at), after(at + 30)), limits=found)
+    return store.runs.claim(picks, limit, LeaseTerms.drawn("worker", after(at), after(at + 30)), limits=found)
 
 
 def end(store: CoreStore, *runs: Run, at: float = 1) -> None:
@@ -43,14 +46,15 @@ class LimitingContract:
         assert len(first) == 3
         assert claim_within(store, three) == []
         end(store, first[0])
-        assert len(claim_within(store, three, at=2)) == 1
+        (next_run,) = claim_within(store, three, at=2)
+        assert next_run.token != first[0].token
         assert claim_within(store, three, at=2) == []
 
     def test_what_is_claimed_under_a_limit_is_claimed_as_ever(self, store: CoreStore) -> None:
         late, early, urgent = add(store, request(at=3), request(at=1), request(at=4, priority=5))
         found = claim_within(store, Limits(concurrency=9), at=5)
         assert [run.id for run in found] == [urgent.id, early.id, late.id]
-        assert {(run.status, run.token, run.attempt, run.worker) for run in found} == {("running", 1, 1, "worker")}
+        assert {(run.status, run.attempt, run.worker) for run in found} == {("running", 1, "worker")}
         assert {(run.started_at, run.lease_until) for run in found} == {(after(5), after(35))}
         assert store.runs.find(run.id for run in found) == {run.id: run for run in found}
 
@@ -104,6 +108,25 @@ class LimitingContract:
         add(store, *[request(queue=f"q{n % 4}") for n in range(20)])
         assert len(claim_within(store, Limits(concurrency=15), 3)) == 3
         assert max(Counter(run.queue for run in claim_within(store, Limits(concurrency=15), quota=2)).values()) == 2
+
+    def test_expired_runs_take_no_room(self, store: CoreStore) -> None:
+        asked = sorted([request(queue=f"q{n}", expires_at=after(5)) for n in range(6)], key=lambda new: new.run.lane.id)
+        last = asked[-1].run
+        asked[-1] = msgspec.structs.replace(asked[-1], run=msgspec.structs.replace(last, expires_at=None))
+        add(store, *asked)
+        (run,) = claim_within(store, Limits(concurrency=1), at=6)
+        assert run.id == last.id
+
+    def test_a_lease_is_as_long_as_ever_however_late_it_begins(self, store: CoreStore) -> None:
+        """A claim may have waited for others under its limit: the lease begins when the run does."""
+        (made,) = add(store, request())
+        before = store.clock.now() - timedelta(seconds=20)
+        terms = LeaseTerms.drawn("worker", before, before + timedelta(seconds=30))
+        picks = [Pick(made.lane.id, made.rank, 1)]
+        (run,) = store.runs.claim(picks, 1, terms, limits=limits_of(store, Limits(concurrency=1)))
+        assert run.started_at is not None
+        assert run.lease_until is not None
+        assert run.lease_until - run.started_at == timedelta(seconds=30)
 
     def test_a_rate_lets_no_more_start_in_any_span(self, store: CoreStore) -> None:
         add(store, *[request() for _ in range(20)])

@@ -13,6 +13,7 @@ from workbell.model.ids import new_id
 from workbell.model.run import FINAL, Attempt, AttemptStatus, Run, Status
 from workbell.model.state import MOVES, Move, Transition
 from workbell.stores.port import CoreStore, Filter
+from workbell.stores.runs.runs import RESTARTED
 from workbell.testing.contracts.making import KEEP, add, after, claim, claimed, find, held, ids, request
 
 WAIT = timedelta(seconds=60)
@@ -50,9 +51,29 @@ def booked(change: Transition, run: Run) -> Run:
 class MovingContract:
     def test_a_claim_is_the_move_start(self, store: CoreStore) -> None:
         (run,) = add(store, request(tag="t", input_text="{}"))
-        start = state.start(run, after(3), worker="w", lease_until=after(33))
         (taken,) = claim(store, at=3, worker="w")
+        start = state.start(run, after(3), worker="w", lease_until=after(33), token=taken.token)
         assert taken == start.after(run) == find(store, run)
+
+    def test_a_run_put_off_is_as_if_it_had_never_been_claimed(self, store: CoreStore) -> None:
+        """E2: its window is closed."""
+        run = claimed(store)
+        store.runs.apply([state.retry(run, after(1), error="E", reason="error", wait=timedelta(0))])
+        store.runs.dispatch(after(2), 1)
+        (again,) = claim(store, at=2)
+        assert store.runs.apply([state.put_off(again, after(3), until=after(99))]) == {run.id}
+        waiting = find(store, run)
+        assert (waiting.status, waiting.scheduled_for, waiting.attempt) == (Status.SCHEDULED, after(99), 1)
+        assert (waiting.error, waiting.reason, waiting.worker) == ("E", state.OUTSIDE_WINDOW, None)
+        assert [one.number for one in store.runs.attempts(run.id)] == [1]
+        assert store.runs.apply([state.put_off(again, after(4), until=after(999))]) == set(), "its lease is lost"
+        store.runs.dispatch(after(99), 1)
+        (late,) = claim(store, at=99)
+        assert late.attempt == 2
+        assert store.runs.apply([state.shut_out(late, after(100), keep=KEEP.other)]) == {run.id}
+        ended = find(store, run)
+        assert (ended.status, ended.reason, ended.error) == (Status.CANCELED, state.WINDOW, "E")
+        assert (ended.started_at, ended.finished_at) == (None, after(100))
 
     @pytest.mark.parametrize("move", [Move.RETRY, Move.SNOOZE])
     def test_a_wait_that_began_by_a_clock_that_was_put_back_begins_anew(self, store: CoreStore, move: Move) -> None:
@@ -76,6 +97,14 @@ class MovingContract:
         assert find(store, rescheduled).scheduled_for == after(-3540)
         for run in (delayed, queued, running):
             assert find(store, run) == run == state.restart_wait(run, after(-3600))
+
+    def test_any_number_of_waits_begin_anew(self, store: CoreStore) -> None:
+        """In several writes."""
+        waiting = [request(delay=60, rescheduled_from=new_id()) for _ in range(RESTARTED + 1)]
+        store.runs.add(waiting)
+        assert store.runs.restart_waits(after(-3600))
+        found = store.runs.find([new.run.id for new in waiting])
+        assert {run.scheduled_for for run in found.values()} == {after(-3540)}
 
     def test_a_dispatch_is_the_move_dispatch(self, store: CoreStore) -> None:
         (run,) = add(store, request(delay=60))
@@ -182,16 +211,18 @@ class MovingContract:
     def test_attempts_are_recorded_with_the_moves_that_end_them(self, store: CoreStore) -> None:
         """C7: one record per attempt. The last one is the run itself."""
         run = claimed(store)
+        first = run.token
         store.runs.apply([MAKE[Move.RETRY](run)])
         store.runs.dispatch(after(200), 10)
         (run,) = claim(store, at=201, worker="second")
+        second = run.token
         lost = MAKE[Move.LOSE](run)
         store.runs.apply([lost])
         (run,) = claim(store, at=202)
         store.runs.apply([MAKE[Move.SUCCEED](run)])
         assert store.runs.attempts(run.id) == [
-            Attempt(run.id, 1, AttemptStatus.FAILED, after(49), after(50), "worker", "E: e"),
-            Attempt(run.id, 2, AttemptStatus.LOST, after(201), after(50), "second", lost.error),
+            Attempt(run.id, 1, AttemptStatus.FAILED, after(49), after(50), "worker", "E: e", token=first),
+            Attempt(run.id, 2, AttemptStatus.LOST, after(201), after(50), "second", lost.error, token=second),
         ]
         assert store.runs.attempts(new_id()) == []
 

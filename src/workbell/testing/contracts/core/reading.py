@@ -21,22 +21,18 @@ def job(name: str, **fields: object) -> Job:
 
 
 class ReadingContract:
-    def test_pending_of_a_tag(self, store: CoreStore) -> None:
-        claimed(store, tag="t")
-        queued, delayed, foreign, _other = add(
-            store, request(tag="t"), request(tag="t", delay=9), request(tag="t", tenant="b"), request(tag="u")
-        )
-        assert sorted(ids(store.runs.pending(tag="t"))) == sorted([queued.id, delayed.id, foreign.id])
-        assert sorted(ids(store.runs.pending(tenant="default", tag="t"))) == sorted([queued.id, delayed.id])
-        assert store.runs.pending(tag="nothing") == []
-
     def test_pending_of_server_processes(self, store: CoreStore) -> None:
         """B9."""
         claimed(store, accepted_by="host/1/1")
         queued, delayed, _persistent = add(
             store, request(accepted_by="host/1/1"), request(accepted_by="host/2/9", delay=9), request()
         )
-        assert sorted(ids(store.runs.pending(accepted=True))) == sorted([queued.id, delayed.id])
+        assert sorted(store.runs.accepting()) == ["host/1/1", "host/2/9"]
+        assert ids(store.runs.pending(accepted_by="host/1/1", limit=9)) == [queued.id]
+        assert ids(store.runs.pending(accepted_by="host/2/9", limit=9)) == [delayed.id]
+        assert store.runs.pending(accepted_by="host/3/1", limit=9) == []
+        add(store, request(accepted_by="host/1/1"))
+        assert len(store.runs.pending(accepted_by="host/1/1", limit=1)) == 1
 
     def test_runs_that_were_queued_long_ago(self, store: CoreStore) -> None:
         """D11."""

@@ -11,6 +11,7 @@ from workbell.model.event import Event, FannedOut, Match, MatchOutcome, Rematch
 from workbell.model.ids import new_id
 from workbell.model.run import Status
 from workbell.stores.port import Filter, Store
+from workbell.stores.runs.adding import ROUND
 from workbell.testing.contracts.core.sharing import at_once
 from workbell.testing.contracts.making import KEEP, START, add, after, claim, find, ids, request
 from workbell.testing.contracts.parts.events import emitted, event_ids, fact, settle
@@ -54,6 +55,17 @@ class FanningContract:
         assert store.events.waiting(9) == []
 
     # Writing what follows
+
+    def test_an_event_replaces_any_number_of_waiting_runs(self, store: Store) -> None:
+        """But one that another scheduler has fanned out ends none of them, though they end in several writes."""
+        event, by = emitted(store, fact())[0], new_id()
+        decided = fanned(event, by, tag="t", replace_tag=True)
+        before = ids(add(store, *(request(tag="t") for _ in range(ROUND + 1))))
+        assert store.events.fan_out([decided], after(3)) == {event.id}
+        assert {run.status for run in store.runs.find(before).values()} == {Status.CANCELED}
+        behind = ids(add(store, *(request(tag="t") for _ in range(ROUND + 1))))
+        assert store.events.fan_out([decided], after(4)) == set()
+        assert {run.status for run in store.runs.find(behind).values()} == {Status.QUEUED}
 
     def test_all_that_follows_is_written(self, store: Store) -> None:
         """C3: runs, ledger, and that it is done."""

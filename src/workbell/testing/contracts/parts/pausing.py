@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from workbell.model import state
+from workbell.model.limit import Limits, limits_on
 from workbell.model.pause import Pause
 from workbell.stores.port import Store
 from workbell.testing.contracts.core.texts import nasty
@@ -76,6 +80,17 @@ class PausingContract:
         assert store.pauses.list() == [one, other]
         assert store.pauses.remove("t", "x", None) == 1
         assert store.pauses.list() == [one]
+
+    def test_a_pause_of_one_tenant_leaves_chosen_runs_of_another_alone(self, store: Store) -> None:
+        paused, other = add(store, request("a", queue="x"), request("a", queue="x", tenant="t"))
+        store.pauses.add("default", "x", None, after(5))
+        limits = limits_on(Limits(concurrency=1), other.lane)
+        ids, lanes = [paused.id, other.id], [paused.lane.id, other.lane.id]
+        ways: list[dict[str, Any]] = [{}, {"limits": {other.lane.id: limits}}, {"lanes": lanes}]
+        for wanted in ways:
+            assert [run.id for run in take(store, ids, at=6, **wanted)] == [other.id]
+            (running,) = store.runs.held_by("worker")
+            store.runs.apply([state.release(running, after(6))])
 
     def test_counts_show_what_is_paused(self, store: Store) -> None:
         fill(store)

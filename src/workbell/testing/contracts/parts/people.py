@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from workbell.model.ids import new_id
 from workbell.model.notification import Notification
 from workbell.model.users import UserId
+from workbell.stores.notifications.notifications import PAGE
 from workbell.stores.port import Store
 from workbell.testing.contracts.core.sharing import at_once
 from workbell.testing.contracts.making import KEEP, START, after
@@ -79,6 +80,12 @@ class PeopleContract:
         assert store.notifications.mark_read("default", ADA, None, after(7)) == 0
         assert listed(store, ADA) == [replace(everybodys, read_at=after(6)), replace(own, read_at=after(5))]
         assert len(unread(store, BOB)) == 2
+
+    def test_any_number_can_be_marked_at_once(self, store: Store) -> None:
+        """In several writes."""
+        sent(store, *(message(ADA) for _ in range(PAGE)), message())
+        assert store.notifications.mark_read("default", ADA, None, after(6)) == PAGE + 1
+        assert unread(store, ADA) == []
 
     def test_notifications_have_pages(self, store: Store) -> None:
         """Over both halves, and also of what is unread."""

@@ -9,10 +9,12 @@ import { OUTSIDE } from "./schedule-words.js";
 const DAY = 86_400;
 const MOST = 1000; // marks on the bar
 const MANY = 60; // thinner marks
+/** @type {{ [outcome: string]: string }} */
+const BEEN = { fired: "started", deferred: "put off" };
 
 /** @import { WallClock } from "../times.js" */
 /**
- * @typedef {{ ticks: { second: number, clock: string, fired: boolean, count: number }[], more: boolean }} Been
+ * @typedef {{ ticks: { second: number, clock: string, outcome: Api.Tick["outcome"], count: number }[], more: boolean }} Been
  * @typedef {{ second: number, clock: string, note: string | null }} Coming
  */
 
@@ -42,13 +44,13 @@ export function DayBar({ schedule }) {
 const idle = ({ enabled, paused }) => (paused ? "paused" : enabled ? null : "disabled");
 
 /**
- * The entries of the ledger of a date, as {second, clock, fired, count}, oldest first; `more`: not all were read.
+ * The entries of the ledger of a date, as {second, clock, outcome, count}, oldest first; `more`: not all were read.
  * @param {Api.Tick[]} ticks
  * @param {string} date
  * @param {string} zone
  */
 function beenOf(ticks, date, zone) {
-  const all = ticks.map((tick) => ({ date: "", second: 0, ...wallClock(tick.due, zone), fired: tick.outcome === "fired", count: tick.count }));
+  const all = ticks.map((tick) => ({ date: "", second: 0, ...wallClock(tick.due, zone), outcome: tick.outcome, count: tick.count }));
   const today = all.filter((one) => one.date === date).map((one) => ({ ...one, clock: clockOf(one.second) }));
   return { ticks: today.reverse(), more: ticks.length === MOST && all.at(-1)?.date === date };
 }
@@ -90,15 +92,15 @@ function Day({ schedule, here, been, coming }) {
   const text = sayDay(schedule, here, been, coming, inside);
   const dense = (been?.ticks.length ?? 0) + (coming?.length ?? 0) > MANY;
   const list = [
-    ...(been?.ticks ?? []).map((one) => ({ key: `been ${one.clock}`, text: `${one.clock} ${one.fired ? "started" : "no run"}` })),
+    ...(been?.ticks ?? []).map((one) => ({ key: `been ${one.clock}`, text: `${one.clock} ${BEEN[one.outcome] ?? "no run"}` })),
     ...(coming ?? []).map((one) => ({ key: `coming ${one.clock} ${one.note}`, text: `${one.clock} to come${one.note ? ` (${one.note})` : ""}` })),
   ];
   return html`
     <figure class="day">
       <svg class="day-bar ${dense ? "day-dense" : ""}" viewBox="0 0 ${DAY} 40" preserveAspectRatio="none" role="img" aria-label=${text}>
         ${open.map(([start, end]) => html`<rect key=${start} class="day-open" x=${start} y="0" width=${end - start} height="40" />`)}
-        <path class="day-fired" d=${pathOf(been?.ticks.filter((one) => one.fired))} />
-        <path class="day-none" d=${pathOf(been?.ticks.filter((one) => !one.fired))} />
+        <path class="day-fired" d=${pathOf(been?.ticks.filter((one) => one.outcome === "fired"))} />
+        <path class="day-none" d=${pathOf(been?.ticks.filter((one) => one.outcome !== "fired"))} />
         <path class="day-coming" d=${pathOf(coming ?? [])} />
         <path class="day-now" d="M${here.second} 0V40" />
       </svg>
@@ -107,7 +109,7 @@ function Day({ schedule, here, been, coming }) {
         <span class="chart-legend" aria-hidden="true">
           <span><i class="day-key day-key-open"></i>runs may start</span>
           <span><i class="day-key day-key-fired"></i>run started</span>
-          <span><i class="day-key day-key-none"></i>no run</span>
+          <span><i class="day-key day-key-none"></i>no run, or put off</span>
           <span><i class="day-key day-key-coming"></i>to come</span>
           <span><i class="day-key day-key-now"></i>now</span>
         </span>
@@ -144,12 +146,14 @@ function sayDay(schedule, here, been, coming, inside) {
 
 /** @param {Been} given */
 function sayBeen({ ticks, more }) {
-  const fired = ticks.filter((one) => one.fired);
-  const left = ticks.filter((one) => !one.fired).reduce((sum, one) => sum + one.count, 0);
+  const fired = ticks.filter((one) => one.outcome === "fired");
+  const later = ticks.filter((one) => one.outcome === "deferred").length;
+  const left = ticks.filter((one) => !BEEN[one.outcome]).reduce((sum, one) => sum + one.count, 0);
   const least = more ? "at least " : "";
   const started = fired.length ? `${least}${fired.length.toLocaleString("en")} ${fired.length === 1 ? "run was" : "runs were"} started today` : "No run was started today";
   const clocks = fired.length && fired.length <= 6 ? `: ${fired.map((one) => one.clock).join(", ")}` : "";
-  return `${started}${clocks}${left ? `; ${left.toLocaleString("en")} ${left === 1 ? "tick" : "ticks"} made no run` : ""}.`.replace(/^at/, "At");
+  const putOff = later ? `; ${later.toLocaleString("en")} ${later === 1 ? "tick was" : "ticks were"} put off` : "";
+  return `${started}${clocks}${putOff}${left ? `; ${left.toLocaleString("en")} ${left === 1 ? "tick" : "ticks"} made no run` : ""}.`.replace(/^at/, "At");
 }
 
 /**

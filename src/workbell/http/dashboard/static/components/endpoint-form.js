@@ -62,7 +62,7 @@ function Form({ title, submit, endpoint, save, close }) {
   return html`
     <${Dialog} title=${title} onClose=${close}>
       <form class="form" onSubmit=${send}>
-        <${Field} label="URL" type="url" ...${field("url")} required maxlength="2000" placeholder="https://example.com/hooks" />
+        <${Field} label="URL" type="url" ...${field("url")} required maxlength="2000" placeholder="https://shop.example/hooks" />
         <${Area} label="Patterns" ...${field("patterns")} rows=${3} required placeholder="orders.*" hint="Which events, one pattern a line. * is one word, ** at the end is one or more." />
         <${Field} label="Description" ...${field("description")} maxlength="1000" />
         <div class="form-columns">

@@ -46,8 +46,8 @@ export function NewToken({ close, reload }) {
         <fieldset class="form"><legend>It may</legend>
           ${SCOPES.map(([scope, label]) => html`<${Check} key=${scope} label=${label} checked=${scopes.includes(scope)} onChange=${toggle(scope)} />`)}
         </fieldset>
-        <${Choice} label="Expires" value=${expires} onChange=${setExpires} options=${ENDS} />
-        <${Field} label="User id" value=${user} onChange=${setUser} hint="Whose notifications it may read: a number, or a text such as a UUID; may be empty." />
+        <${Choice} label="Expires" value=${expires} onChange=${setExpires} options=${ENDS} hint="Ends then, not with your session." />
+        <${Field} label="User id" value=${user} onChange=${setUser} hint="Which person it is: whose notifications it reads, and whose runs it makes. A number, or a text such as a UUID; may be empty." />
         ${everything && html`<${Check} label="For every tenant" checked=${every} onChange=${setEvery} />`}
         <${SubmitFoot} label="Create token" busy=${busy} problem=${problem} />
       </form>

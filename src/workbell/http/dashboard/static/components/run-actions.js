@@ -17,12 +17,12 @@ export function RunActions({ run }) {
 function Cancel({ run }) {
   const running = run.status === "running";
   const text = running
-    ? "It is running: its handler is asked to stop, and the run ends when the handler does."
+    ? "A worker has it: its handler is asked to stop, and the run ends when the handler does."
     : "It has not started, and will not.";
   const cancel = async () => {
     const after = await api.post(`/runs/${part(run.id)}/cancel`);
     if (after.status === "canceled") return "The run is canceled.";
-    return after.status === "running" ? "Its handler is asked to stop." : `The run has ended already: ${after.status}.`;
+    return after.status === "running" ? "Its worker is asked to stop it." : `The run has ended already: ${after.status}.`;
   };
   return html`<${Action} label="Cancel" classes="danger" ask=${{ title: "Cancel this run?", text, action: "Cancel the run", keep: "Keep running" }} run=${cancel} />`;
 }

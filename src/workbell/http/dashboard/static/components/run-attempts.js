@@ -14,13 +14,14 @@ export function RunAttempts({ run, attempts }) {
   const [all, showAll] = useState(false);
   const newest = [...attempts].reverse();
   const shown = all ? newest : newest.slice(0, SHOWN);
+  const latestFault = newest.find((one) => one.error)?.number;
   const known = attempts.some((one) => one.error === run.error);
   if (!run.error && !attempts.some(hasMore)) return null; // then the timeline has said it all
   return html`
     <${Section} title="Attempts">
       ${run.error && !known && html`<${Fault} text=${run.error} name="Error of the run" open />`}
       <ol class="attempts">
-        ${shown.map((one, index) => html`<li key=${one.number}><${Attempt} attempt=${one} latest=${index === 0} same=${sameAs(one, newest.slice(0, index))} /></li>`)}
+        ${shown.map((one, index) => html`<li key=${one.number}><${Attempt} attempt=${one} latest=${index === 0} open=${one.number === latestFault} same=${sameAs(one, newest.slice(0, index))} /></li>`)}
       </ol>
       ${newest.length > shown.length && html`<button type="button" onClick=${() => showAll(true)}>Show all ${newest.length}</button>`}
     <//>
@@ -37,8 +38,8 @@ const hasMore = ({ status, error, result }) => status !== "succeeded" && (error 
  */
 const sameAs = ({ error }, later) => later.find((one) => error && one.error === error && one.status !== "succeeded")?.number;
 
-/** @param {{ attempt: Api.Attempt, latest: boolean, same: number | undefined }} props */
-function Attempt({ attempt, latest, same }) {
+/** @param {{ attempt: Api.Attempt, latest: boolean, open: boolean, same: number | undefined }} props */
+function Attempt({ attempt, latest, open, same }) {
   const { number, status, started_at: start, finished_at: end, worker, error, error_type: kind, result } = attempt;
   const shown = result !== null && !(latest && status === "succeeded"); // what it returned stands with the run
   return html`
@@ -48,7 +49,7 @@ function Attempt({ attempt, latest, same }) {
       ${kind && status !== "succeeded" && html` · <code class="error-type">${kind}</code>`}
     </p>
     ${same && status !== "succeeded" && html`<p>The same error as attempt ${same}.</p>`}
-    ${error && !same && status !== "succeeded" && html`<${Fault} text=${error} name=${`Error of attempt ${number}`} open=${latest} />`}
+    ${error && !same && status !== "succeeded" && html`<${Fault} text=${error} name=${`Error of attempt ${number}`} open=${open} />`}
     ${shown && html`<${Json} value=${result} name=${`Result of attempt ${number}`} />`}
   `;
 }

@@ -2,7 +2,7 @@
 import { stringify } from "../json.js";
 import { Link, to } from "../router.js";
 import { useSession } from "../session.js";
-import { Time } from "../times.js";
+import { spanText, Time } from "../times.js";
 import { html } from "../ui.js";
 import { Facts, Section } from "./page.js";
 
@@ -32,6 +32,9 @@ export function RunDetails({ run }) {
     created_at: ["Created", html`<${Time} at=${run.created_at} />`],
     scheduled_for: ["Due", html`<${Time} at=${run.scheduled_for} />`],
     expires_at: ["Expires", run.expires_at && html`<${Time} at=${run.expires_at} />`],
+    timeout: ["Timeout", run.timeout !== null && spanText(run.timeout)],
+    auto_reschedule: ["Reschedules", run.auto_reschedule !== null && `${spanText(run.auto_reschedule)} after a failure`],
+    remove_delay: ["Kept for", run.remove_delay !== null && `${spanText(run.remove_delay)} after the end`],
     remove_at: ["Kept until", run.remove_at && html`<${Time} at=${run.remove_at} />`],
     error_type: ["Error type", run.status !== "succeeded" && run.error_type && html`<code>${run.error_type}</code>`],
     failures: ["Failures", run.failures > 0 && String(run.failures)],

@@ -17,7 +17,7 @@ export function LifeBar({ run, attempts }) {
   // Of attempts before the last one it is not kept when they were due.
   const parts = [
     delayed > 0 && `delayed ${spanText(delayed)}`,
-    (waited > 0 || !delayed) && `waited ${spanText(waited)}${count <= 1 ? " in the queue" : ""}`,
+    (waited > 0 || !delayed) && `waited ${spanText(waited)}${count <= 1 ? " in the queue" : " (with delays before retries)"}`,
     count > 0 && `ran ${spanText(ran)} in ${count} ${count === 1 ? "attempt" : "attempts"}`,
   ].filter(Boolean);
   const text = `${parts.join(", ").replace(/^./, (letter) => letter.toUpperCase())}.`;

@@ -5,9 +5,10 @@
 import { secondsOf, spanWords } from "./schedule-words.js";
 
 /**
- * The settings that the form does not show: all those of PUT but those that `bodyOf` writes.
+ * The settings that the form does not show: all those of PUT but those that `bodyOf` writes,
+ * and those that say the same in other words.
  * @typedef {Exclude<keyof ScheduleBody, "job" | "enabled" | "payload" | "timezone" | "cron" | "every" | "anchor" | "at"
- *   | "window" | "outside" | "overlap" | "catch_up" | "catch_up_cap" | "jitter" | "timeout" | "queue" | "priority" | "description">} Hidden
+ *   | "kind" | "expression" | "retry_policy" | "window" | "outside" | "overlap" | "catch_up" | "catch_up_cap" | "jitter" | "timeout" | "queue" | "priority" | "description">} Hidden
  */
 
 /**

@@ -22,7 +22,7 @@ const LATE = 60_000;
  */
 export function NextTick({ schedule }) {
   const now = useNow();
-  if (!schedule.next_run_at) return html`<span class="faint">none to come</span>`;
+  if (!schedule.next_run_at || schedule.broken) return html`<span class="faint">none to come</span>`;
   const late = now - Date.parse(schedule.next_run_at) > LATE;
   return html`<div class="stacked">
     <${Time} at=${schedule.next_run_at} ago />${late && html`<${Status} of="warning" says="does a scheduler run?" />`}<span class="faint"><${Time} at=${schedule.next_run_at} /></span>

@@ -50,7 +50,8 @@ export function declaredText(schedule) {
  * Whether it ticks: a word for its state, and what there is to say.
  * @param {Api.Schedule} schedule
  */
-export function stateOf({ enabled, paused, reason }) {
+export function stateOf({ enabled, paused, reason, broken, last_error }) {
+  if (broken) return { state: "broken", reason: last_error };
   if (paused) return { state: "paused", reason: reason === "paused" ? null : reason };
   return enabled ? { state: "enabled", reason: null } : { state: "disabled", reason };
 }

@@ -27,6 +27,7 @@ const TONES = {
   draining: ["‖", "warn"],
   drained: ["‖", "warn"],
   failed: ["✕", "bad"],
+  broken: ["✕", "bad"],
   problem: ["✕", "bad"],
   canceled: ["⊘", "off"],
   disabled: ["⊘", "off"],

@@ -3,18 +3,20 @@ import { html, useRef } from "../ui.js";
 import { SortHead, useSorting } from "./sorting.js";
 
 /**
- * `columns`: [{name, cell(row), classes: "number" | "wide" | "", hidden: true for a name only screen readers need}]. A column
+ * `columns`: [{name, cell(row), classes: "number" | "wide" | "", hidden: true for a name only screen readers need, note: such as the window of
+ * its numbers, below the name}]. A column
  * with `by(row)`, a number or a text, can be sorted by; the order stands in the address, under the word `sort`.
  * The roles say what the elements are anyway: as cards they are no table to a browser any more.
  * `rows` are shown in their order, told apart by `keyOf`. `caption` says what the table is; it is read, not shown.
  * `most` is how many are shown, in the order that is asked for. With `rowLink`, a click anywhere in a row follows its link of the class `strong`.
- * @template {{ id?: string | null }} Row
+ * @template {{ id?: string | null, unreadable?: string | null }} Row
  * @param {{ caption: string, columns: Column<Row>[], rows: Row[], keyOf?: (row: Row) => string, rowClass?: (row: Row) => string, rowLink?: boolean, most?: number, sort?: string, class?: string, [name: string]: unknown }} props
  */
 export function Table({ caption, columns, rows, keyOf = (row) => row.id ?? "", rowClass, rowLink = false, most = Infinity, sort = "sort", class: classes = "", ...rest }) {
   const sorting = useSorting(columns, sort);
   const body = useRef(/** @type {HTMLElement | null} */ (null));
   const sortable = columns.some((one) => one.by);
+  const first = columns.find((one) => one.classes !== "choose"); // where it says that a row cannot be read as it is stored
   return html`
     <div class="table-frame ${sortable ? "sortable" : ""} ${rowLink ? "row-links" : ""}">
       <table role="table" class=${classes} ...${rest}>
@@ -22,12 +24,13 @@ export function Table({ caption, columns, rows, keyOf = (row) => row.id ?? "", r
         <thead role="rowgroup"><tr role="row">
           ${columns.map((one) => html`<th key=${one.name} role="columnheader" scope="col" class=${one.classes} aria-sort=${sorting.stateOf(one)}>
             ${one.head ?? (one.by ? html`<${SortHead} column=${one} sorting=${sorting} />` : html`<span class=${one.hidden ? "visually-hidden" : ""}>${one.name}</span>`)}
+            ${one.note && html`<span class="column-note">${one.note}</span>`}
           </th>`)}
         </tr></thead>
         <tbody role="rowgroup" ref=${body}>
           ${sorting.sorted(rows, keyOf, body.current).slice(0, most).map((row) => html`
             <tr key=${keyOf(row)} role="row" class=${rowClass?.(row) ?? ""} onClick=${rowLink ? followRow : undefined}>
-              ${columns.map((one) => html`<td key=${one.name} role="cell" class=${one.classes} data-name=${one.hidden ? "" : one.name}>${one.cell(row)}</td>`)}
+              ${columns.map((one) => html`<td key=${one.name} role="cell" class=${one.classes} data-name=${one.hidden ? "" : one.name} data-note=${one.note}>${one.cell(row)}${one === first && row.unreadable && html`<p class="trouble">Unreadable: ${row.unreadable}</p>`}</td>`)}
             </tr>
           `)}
         </tbody>

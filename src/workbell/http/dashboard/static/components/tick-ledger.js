@@ -10,11 +10,12 @@ import { Status } from "./status.js";
 import { Table } from "./table.js";
 
 const PAGE = 25;
+const STRETCH = 60; // seconds: while the window is closed, the row of the ticks outside it grows and the schedule stays
 
 /** @param {{ schedule: Api.Schedule }} props */
 export function TickLedger({ schedule }) {
   const before = useLocation().query.get("before");
-  const { data, problem, reload } = usePoll(`/schedules/${part(schedule.name)}/ticks`, { before, limit: PAGE }, 0);
+  const { data, problem, reload } = usePoll(`/schedules/${part(schedule.name)}/ticks`, { before, limit: PAGE }, schedule.window && !before ? STRETCH : 0);
   const stands = `${schedule.last_scheduled_at} ${schedule.last_fire_at} ${schedule.last_run_id} ${schedule.updated_at}`;
   useEffect(() => {
     if (data && !before) reload();

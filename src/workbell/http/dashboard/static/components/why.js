@@ -14,20 +14,21 @@ const QUESTIONS = {
   failed: "How did it end?",
   canceled: "How did it end?",
 };
+const EXECUTED_BEFORE = "Executed before"; // the store was rewound: of interest for a run that succeeded, too
 const WHILE_LIVE = 2; // seconds between two polls
 const AFTERWARDS = 30; // only "how long ago" changes
 
 /** @param {{ run: Api.Run }} props */
 export function Why({ run }) {
-  const question = QUESTIONS[run.status];
+  const question = QUESTIONS[run.status] ?? "Was it executed before?";
   const ended = run.finished_at !== null;
-  const { data, problem, reload } = usePoll(question ? `/runs/${part(run.id)}/why` : null, {}, ended ? AFTERWARDS : WHILE_LIVE);
+  const { data, problem, reload } = usePoll(`/runs/${part(run.id)}/why`, {}, ended ? AFTERWARDS : WHILE_LIVE);
   const first = useRef(true);
   useEffect(() => {
     if (!first.current) reload();
     first.current = false;
   }, [run.status, run.attempt, run.reason]);
-  if (!question) return null;
+  if (!QUESTIONS[run.status] && !data?.why.includes(EXECUTED_BEFORE)) return null;
   return html`
     <section class="why why-${toneOf(run.status)}" aria-label=${question}>
       <h2>${question}</h2>

@@ -7,7 +7,7 @@ import { usePoll } from "../poll.js";
 import { Link, to } from "../router.js";
 import { html } from "../ui.js";
 
-const COMMAND = "workbell webhooks add https://example.com/hooks --pattern 'orders.*'";
+const COMMAND = "workbell webhooks add https://shop.example/hooks --pattern 'orders.*'";
 
 export function EndpointList() {
   const { data, problem, reload } = usePoll("/webhooks", {}, 2);

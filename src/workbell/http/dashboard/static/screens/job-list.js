@@ -1,4 +1,5 @@
 // The list of jobs: what starts each, how its last runs went, and what is wrong with job files.
+import { shareText } from "../components/failing-jobs.js";
 import { Field } from "../components/field.js";
 import { JobMarks, Starts } from "../components/job-words.js";
 import { Empty, Loading, Page, Section, Trouble } from "../components/page.js";
@@ -14,6 +15,7 @@ import { spanText } from "../times.js";
 import { html } from "../ui.js";
 
 const MOST = 200; // rows; GET /recent tells of as many jobs
+const MEASURED = "last 200 runs"; // that GET /recent measures of each job, whenever they ended
 
 export function JobList() {
   const { rows, problem } = useLive("jobs", {}, (job) => job.name);
@@ -82,9 +84,9 @@ function JobTable({ jobs }) {
     { name: "Starts", classes: "job-starts", cell: (job) => html`<${Starts} job=${job} ticks=${ticksOf(job)} />` },
     { name: "Last runs", cell: (job) => byJob.has(job.name) && html`<${StripLink} job=${job.name} runs=${byJob.get(job.name)?.runs} running=${running.get(job.name)} />` },
     { name: "Running", classes: "number", by: (job) => running.get(job.name) ?? 0, cell: (job) => running.has(job.name) && html`<${Link} to=${to(["runs"], { job: job.name, status: "running" })}>${running.get(job.name)?.toLocaleString("en")}<//>` },
-    { name: "Failed", classes: "number", by: (job) => failedShare(byJob.get(job.name)), cell: (job) => html`<${FailedShare} recent=${byJob.get(job.name)} />` },
-    { name: "Median", classes: "number", by: (job) => byJob.get(job.name)?.p50, cell: (job) => spanText(byJob.get(job.name)?.p50) },
-    { name: "95 %", classes: "number", by: (job) => byJob.get(job.name)?.p95, cell: (job) => spanText(byJob.get(job.name)?.p95) },
+    { name: "Failed", note: MEASURED, classes: "number", by: (job) => failedShare(byJob.get(job.name)), cell: (job) => html`<${FailedShare} recent=${byJob.get(job.name)} />` },
+    { name: "Median", note: MEASURED, classes: "number", by: (job) => byJob.get(job.name)?.p50, cell: (job) => spanText(byJob.get(job.name)?.p50) },
+    { name: "95 %", note: MEASURED, classes: "number", by: (job) => byJob.get(job.name)?.p95, cell: (job) => spanText(byJob.get(job.name)?.p95) },
   ];
   return html`<${Table} caption="Jobs" columns=${columns} rows=${jobs} most=${MOST} keyOf=${(job) => job.name} rowLink />`;
 }
@@ -98,9 +100,8 @@ const failedShare = (recent) => (recent?.count ? (100 * recent.failed) / recent.
 /** @param {{ recent: Api.Recent | undefined }} props */
 function FailedShare({ recent }) {
   if (!recent?.count) return html`<span class="faint">–</span>`;
-  const share = Math.round(failedShare(recent) ?? 0);
-  const text = recent.failed && !share ? "< 1 %" : `${share} %`;
-  return html`<span class=${recent.failed ? "bad" : ""} title=${`${recent.failed} of the last ${recent.count} runs`}>${text}</span>`;
+  const { failed, count } = recent;
+  return failed ? html`<span class="bad">${failed} of ${count}, ${shareText(failed, count)}</span>` : `none of ${count}`;
 }
 
 /** @param {{ job: Api.Job }} props */

@@ -17,6 +17,9 @@ const MOST_RUNNING = 200; // of more, the number of the queues is shown
 const LONG = 7; // letters of a figure that are written smaller, such as "13 min 59 s"
 const SPANS = [["15", "15 min"], ["60", "1 hour"], ["1440", "1 day"], ["10080", "7 days"]];
 
+/** @param {string} minutes */
+const lastOf = (minutes) => `last ${SPANS.find(([value]) => value === minutes)?.[1] ?? `${minutes} min`}`;
+
 export function Overview() {
   const minutes = useLocation().query.get("minutes") ?? "60";
   const tallies = usePoll("/tallies", { minutes }, minutes === "15" ? 2 : 5);
@@ -33,10 +36,10 @@ export function Overview() {
       <${Trouble} problem=${tallies.problem ?? queues.problem ?? workers.problem} />
       <${Figures} minutes=${minutes} tallies=${tallies.data} queues=${queues.data} workers=${workers.data} />
       <${Attention} queues=${queues.data?.items} />
-      <${Section} title="Finished runs">${tallies.data ? html`<${Throughput} tallies=${tallies.data} />` : html`<${Waiting} of=${tallies} />`}<//>
+      <${Section} title=${`Finished runs (${lastOf(minutes)})`}>${tallies.data ? html`<${Throughput} tallies=${tallies.data} />` : html`<${Waiting} of=${tallies} />`}<//>
       <div class="columns overview-columns">
         <${Section} title="Running now"><${RunningNow} running=${running} /><//>
-        <${Section} title="Failing jobs">${tallies.data ? html`<${FailingJobs} jobs=${tallies.data.jobs} />` : html`<${Waiting} of=${tallies} />`}<//>
+        <${Section} title=${`Failing jobs (${lastOf(minutes)})`}>${tallies.data ? html`<${FailingJobs} jobs=${tallies.data.jobs} />` : html`<${Waiting} of=${tallies} />`}<//>
         <${Section} title="Queues">
           ${!queues.data && html`<${Waiting} of=${queues} />`}
           ${queues.data?.items.length === 0 && html`<${Empty}>Nothing waits, and no job names a queue.<//>`}
@@ -72,7 +75,7 @@ function Figures({ minutes, tallies, queues, workers }) {
   /** @param {"running" | "queued" | "scheduled"} name */
   const sum = (name) => queues?.items.reduce((total, queue) => total + queue[name], 0);
   const failed = tallies?.items.reduce((total, step) => total + step.failed, 0);
-  const oldest = queues && Math.max(0, ...queues.items.map((queue) => queue.oldest_wait_seconds));
+  const oldest = queues && Math.max(0, ...queues.items.map((queue) => (queue.paused ? 0 : queue.oldest_wait_seconds)));
   const alive = workers?.items.filter((worker) => worker.alive);
   return html`
     <div class="figures">
@@ -80,7 +83,7 @@ function Figures({ minutes, tallies, queues, workers }) {
       <${Figure} name="queued" value=${sum("queued")} address=${to(["runs"], { status: "queued" })} />
       <${Figure} name="scheduled" value=${sum("scheduled")} address=${to(["runs"], { status: "scheduled" })} />
       <${Figure} name="oldest wait" value=${oldest === null || oldest === undefined ? undefined : oldest ? spanText(oldest) : "none"} address=${to(["queues"])} bad=${queues?.items.some(waitsLong)} />
-      <${Figure} name=${`failed (last ${SPANS.find(([value]) => value === minutes)?.[1] ?? `${minutes} min`})`} value=${failed} address=${to(["runs"], { status: "failed" })} bad=${(failed ?? 0) > 0} />
+      <${Figure} name=${`failed (${lastOf(minutes)})`} value=${failed} address=${to(["runs"], { status: "failed" })} bad=${(failed ?? 0) > 0} />
       <${Figure} name=${alive?.length === 1 ? "worker" : "workers"} value=${alive?.length} address=${to(["workers"])} bad=${alive?.length === 0} />
     </div>
   `;

@@ -1,0 +1,100 @@
+"""The table of mutations fits the code, and sampled ones change one thing each."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT
+from tools.mutants import AREAS, SOURCES, TABLE, Checkout, Mutation, mutated, nearest, sample, sites
+
+SNIPPET = """
+def may(run: Run) -> bool:
+    if run is None:
+        raise ValueError("—")
+    for _ in range(3):
+        log.info("not removed")
+        run.note()
+    return run.is_free and run.left > 0.5
+"""
+
+
+@pytest.mark.parametrize("mutation", TABLE, ids=lambda mutation: mutation.name)
+def test_the_table_fits_the_code(mutation: Mutation) -> None:
+    text = (ROOT / SOURCES / mutation.file).read_text()
+    new = mutated(text, mutation)
+    assert new != text
+    if mutation.file.endswith(".py"):
+        ast.parse(new)
+    for test in mutation.tests.split():
+        path, _, name = test.partition("::")
+        assert (ROOT / path).exists(), test
+        function = name.rpartition("::")[2].partition("[")[0]
+        texts = [(ROOT / path).read_text()] if (ROOT / path).is_file() else []
+        if "contracts" in path:
+            texts += [file.read_text() for file in (ROOT / SOURCES / "testing/contracts").rglob("*.py")]
+        assert not function or any(f"{kind} {function}" in text for text in texts for kind in ("def", "class")), test
+
+
+def test_names_are_used_once() -> None:
+    assert Counter(mutation.name for mutation in TABLE).most_common(1)[0][1] == 1
+
+
+@pytest.mark.parametrize("old", ["nowhere in the file", "def "])
+def test_a_text_that_is_not_there_once_is_refused(old: str) -> None:
+    with pytest.raises(SystemExit, match=r"Z9: engine/duty\.py has the text .* times, not once"):
+        mutated("def a(): ...\ndef b(): ...\n", Mutation("Z9", "engine/duty.py", old, "", "", ""))
+
+
+def test_what_can_be_mutated() -> None:
+    found = [(SNIPPET[site.start : site.end], site.new, site.what) for site in sites(SNIPPET)]
+    assert sorted(found) == sorted(
+        [
+            ("run is None", "(run is not None)", "comparison flipped"),
+            ("run is None", "False", "guard dropped"),
+            ("3", "4", "constant + 1"),
+            ("3", "(2)", "constant - 1"),
+            ("run.note()", "None", "call removed"),
+            ("run.is_free and run.left > 0.5", "((run.is_free) or (run.left > 0.5))", "and/or swapped"),
+            ("run.is_free and run.left > 0.5", "(not (run.is_free and run.left > 0.5))", "return value negated"),
+            ("run.left > 0.5", "(run.left >= 0.5)", "comparison flipped"),
+            ("0.5", "1.5", "constant + 1"),
+            ("0.5", "(-0.5)", "constant - 1"),
+        ]
+    )
+
+
+def test_a_sample_is_the_same_each_time() -> None:
+    drawn = sample(AREAS["queues"], 3, 7)
+    assert drawn == sample(AREAS["queues"], 3, 7)
+    for mutation in drawn:
+        ast.parse(mutated((ROOT / SOURCES / mutation.file).read_text(), mutation))
+
+
+def test_tests_of_a_module_come_first() -> None:
+    listed = nearest(ROOT / SOURCES / "engine/dispatch.py", AREAS["engine"].tests)
+    assert listed[0] == "tests/engine/test_dispatch.py"
+
+
+def test_files_are_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (mutation, *_) = TABLE
+    seen: list[str] = []
+    checkout = Checkout.__new__(Checkout)
+    checkout.folder = tmp_path
+    file = tmp_path / SOURCES / mutation.file
+    file.parent.mkdir(parents=True)
+    text = (ROOT / SOURCES / mutation.file).read_text()
+    file.write_text(text)
+    answers = [("killed", "x"), ("survived", ""), ("killed", "x"), ("killed", "x")]
+
+    def run(_arguments: object) -> tuple[str, str]:
+        seen.append(file.read_text())
+        return answers[len(seen) - 1]
+
+    monkeypatch.setattr(checkout, "_run", run)
+    assert checkout.test([mutation], [], []) == ("killed", "x")
+    assert (seen, file.read_text()) == ([mutated(text, mutation), text], text)
+    assert checkout.test([mutation], [], []) == ("no verdict", "x fails without the mutation too")
