@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -68,13 +69,38 @@ def overwrite(path: Path) -> None:
         shutil.copyfile(path.with_name("older.db"), path)
 
 
+def empty(path: Path) -> None:
+    with turn(path):
+        os.truncate(path, 0)
+
+
 def cut_in_half(path: Path) -> None:
-    os.truncate(path, path.stat().st_size // 2)
+    with turn(path):
+        os.truncate(path, path.stat().st_size // 2)
 
 
 def remove_log(path: Path) -> None:
     beside(path, "-wal").unlink()
     beside(path, "-shm").unlink()
+
+
+def empty_log(path: Path) -> None:
+    """Of a log that was just copied into the file nothing is lost: the next commit begins it anew."""
+
+    def emptied() -> bool:
+        with turn(path):
+            if holds_more(path):
+                os.truncate(beside(path, "-wal"), 0)
+                return True
+        return False
+
+    until(emptied, "a log with commits that are not in the file")
+
+
+def holds_more(path: Path) -> bool:
+    """Whether the log has frames that no checkpoint has copied, as its index says: mxFrame and nBackfill."""
+    index = beside(path, "-shm").read_bytes()
+    return int.from_bytes(index[16:20], sys.byteorder) > int.from_bytes(index[96:100], sys.byteorder)
 
 
 FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -84,11 +110,11 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "move away": (lambda path: path.rename(path.with_name("moved.db")), "was deleted"),
     "replace": (replace, "was replaced by another file"),
     "overwrite": (overwrite, "was overwritten with other or older content"),
-    "empty": (lambda path: os.truncate(path, 0), "was cut short"),
+    "empty": (empty, "was cut short"),
     "cut in half": (cut_in_half, "was cut short"),
     "remove the log": (remove_log, "lost its log"),
     "remove the log alone": (lambda path: beside(path, "-wal").unlink(), "lost its log"),
-    "empty the log": (lambda path: os.truncate(beside(path, "-wal"), 0), "lost its log"),
+    "empty the log": (empty_log, "lost its log"),
     "remove the index": (lambda path: beside(path, "-shm").unlink(), "lost its log"),
 }
 
@@ -306,6 +332,18 @@ class TestNoFalseAlarm:
             ended.set()
             other.join(30)
         assert len(bell.runs(limit=1000)) == 400
+
+    def test_a_log_that_is_emptied_when_all_of_it_is_in_the_file(self, path: Path, bell: Workbell) -> None:
+        bell.enqueue("work")
+        assert holds_more(path)
+        bell.store.tidy()
+        assert not holds_more(path)
+        os.truncate(beside(path, "-wal"), 0)
+        file_of(bell).guard.check_all()
+        bell.enqueue("work")
+        file_of(bell).guard.check_all()
+        bell.close()
+        assert len(runs_in(path)) == 2
 
     def test_a_checkpoint_that_takes_long(self, path: Path, bell: Workbell, monkeypatch: pytest.MonkeyPatch) -> None:
         """Of a large file after VACUUM. Meanwhile the file cannot be read past the log, and goes on to change."""
