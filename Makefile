@@ -36,7 +36,7 @@ VENV_DOCS := .venv-docs
 ZENSICAL := 0.0.73
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-faults test-newest test-django test-plain test-cloudflare test-redis test-pgbouncer test-browser test-wheel system-packages quick check check-dashboard check-workflows dist docs format generate soak soak-hold mutants bench bench-table bench-busy clean
+.PHONY: help run test test-faults test-newest test-django test-plain test-cloudflare test-redis test-pgbouncer test-browser test-wheel system-packages quick check check-dashboard check-workflows dist docs format generate soak soak-hold mutants bench bench-table bench-busy bench-pairs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -159,6 +159,11 @@ bench-table: $(BENCH) ## Workbell, its peers and raw SQL in one table (needs npm
 
 bench-busy: $(VENV_BENCH)/installed ## CPU-bound handlers: drains, the latency of a neighbour and leases, beside peers; B=… as above
 	$(BENCH_PYTHON) benchmarks/busy_handlers.py $(B)
+
+bench-pairs: $(VENV)/installed-dev ## this checkout beside an earlier commit, ten alternating pairs: make bench-pairs BASE=main~1 B="--only sqlite-drain"
+	@base=$$(mktemp -d) && git worktree add --quiet --detach "$$base/checkout" $(or $(BASE),HEAD~1) \
+		&& trap 'git worktree remove --force "$$base/checkout"; rmdir "$$base"' EXIT \
+		&& $(BIN)/python benchmarks/pairs.py "$$base/checkout" . $(B)
 
 clean: ## remove what was made here
 	rm -rf .venv .venv-* $(NODE) $(NODE_BENCH) dist site .cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench-results

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from workbell.engine.results import aread_result, read_result
+from workbell.engine.results import akeep_result, keep_result
 from workbell.engine.work import Work
 from workbell.handlers.context import Context
 from workbell.handlers.run_hooks import AsyncSurrounding, RunHook, Surrounding
-from workbell.model.outcome import Outcome, Raised
+from workbell.model.outcome import Outcome, Raised, read_return
 
 
 def call_around(work: Work, context: Context | None, given: Mapping[str, Any]) -> Outcome:
@@ -20,7 +20,9 @@ def call_around(work: Work, context: Context | None, given: Mapping[str, Any]) -
     def call() -> None:
         nonlocal outcome
         value = job.function(context, **given) if job.signature.wants_context else job.function(**given)
-        outcome = read_result(work, value)
+        outcome = read_return(value)
+        if isinstance(outcome, Raised):
+            outcome = keep_result(work, outcome)
         _raise_unstorable(outcome)
 
     try:
@@ -40,7 +42,9 @@ async def call_async_around(work: Work, context: Context | None, given: Mapping[
     async def call() -> None:
         nonlocal outcome
         value = await (job.function(context, **given) if job.signature.wants_context else job.function(**given))
-        outcome = await aread_result(work, value)
+        outcome = read_return(value)
+        if isinstance(outcome, Raised):
+            outcome = await akeep_result(work, outcome)
         _raise_unstorable(outcome)
 
     try:

@@ -9,14 +9,14 @@ from collections.abc import Callable
 
 from workbell.engine.around_run import call_around, call_async_around
 from workbell.engine.progress_and_logs import ProgressAndLogs
-from workbell.engine.results import aread_result, read_result
+from workbell.engine.results import akeep_result, keep_result
 from workbell.engine.work import Work
 from workbell.handlers.context import Context, commit_database, end_database, is_still_held, uses_database
 from workbell.handlers.current_run import current_run
 from workbell.logs.facts import run_facts
 from workbell.model.clock import Clock
 from workbell.model.error_text import describe_error
-from workbell.model.outcome import HANDED_BACK, EndedOutcome, Failed, Outcome, Raised
+from workbell.model.outcome import HANDED_BACK, EndedOutcome, Failed, Outcome, Raised, read_return
 from workbell.runs.job_services import RuntimeServices
 from workbell.runs.runtime import Runtime
 from workbell.scheduling.rule import judge_start
@@ -77,7 +77,9 @@ def call_plain(work: Work, context: Context | None) -> Outcome:
             outcome = call_around(work, context, given)
         else:
             value = function(context, **given) if work.job.signature.wants_context else function(**given)
-            outcome = read_result(work, value)
+            outcome = read_return(value)
+            if isinstance(outcome, Raised):
+                outcome = keep_result(work, outcome)
         return outcome if context is None else _committed(work, context, outcome)
     except BaseException as error:  # noqa: BLE001  sys.exit() in a handler ends the handler, not the worker
         return stopped(work) or Raised(error)
@@ -107,7 +109,9 @@ async def call_async(work: Work, context: Context | None) -> Outcome:
         else:
             async with asyncio.timeout(limit) as scope:
                 value = await called
-        outcome = value if hooks else await aread_result(work, value)
+        outcome = value if hooks else read_return(value)
+        if not hooks and isinstance(outcome, Raised):
+            outcome = await akeep_result(work, outcome)
         return outcome if context is None else _committed(work, context, outcome)
     except TimeoutError as error:
         if limit is not None and scope.expired():

@@ -5,27 +5,22 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
-from typing import Any
 
 from workbell.engine.work import Work
 from workbell.errors import InvalidPayload
 from workbell.handlers.files import Storage
-from workbell.model.outcome import Outcome, Raised, read_return
+from workbell.model.outcome import Raised
 from workbell.process.verb_threads import on_own_thread
 
 
-def read_result(work: Work, value: Any) -> Outcome:
-    """A handler's return value as an outcome."""
-    outcome = read_return(value)
-    return outcome if not isinstance(outcome, Raised) or outcome.unstored is None else _kept(work, outcome)
+def keep_result(work: Work, failure: Raised) -> Raised:
+    """The failure of a return value; if it was too large, with the file that it was kept in."""
+    return failure if failure.unstored is None else _kept(work, failure)
 
 
-async def aread_result(work: Work, value: Any) -> Outcome:
+async def akeep_result(work: Work, failure: Raised) -> Raised:
     """The same on an event loop: a file is written in a thread."""
-    outcome = read_return(value)
-    if not isinstance(outcome, Raised) or outcome.unstored is None:
-        return outcome
-    return await on_own_thread("result", _kept, work, outcome)
+    return failure if failure.unstored is None else await on_own_thread("result", _kept, work, failure)
 
 
 def _kept(work: Work, refused: Raised) -> Raised:

@@ -20,7 +20,7 @@ class Timeouts:
 
     def step(self, _now: datetime) -> float | None:
         moment = self._clock.monotonic()
-        limited = [work for work in self._held.works() if not work.on_loop and work.timeout is not None]
+        limited = [work for work in self._held.works() if work.timeout is not None and not work.on_loop]
         for work in limited:
             timeout, begun = work.timeout, work.begun
             if timeout is not None and begun is not None and moment - begun >= timeout:

@@ -32,6 +32,7 @@ class Work:
         "started_at",
         "task",
         "timed_out",
+        "timeout",
         "valid_until",
     )
 
@@ -48,6 +49,8 @@ class Work:
         self.job = job
         self.isolated = apart or job.isolation is not None  # executed in a process of its own
         self.on_loop = job.is_async and not self.isolated
+        own = None if run.options_text is None else run.options.timeout
+        self.timeout = job.timeout if own is None else own
         self.claimed = claimed  # the moment of its claim, of monotonic time
         self.started_at: datetime | None = None  # when the handler was really called
         self.begun: float | None = None  # the same as a moment of monotonic time: by which its timeout goes
@@ -70,11 +73,6 @@ class Work:
     @property
     def held(self) -> Held:
         return Held(self.run.id, self.run.token)
-
-    @property
-    def timeout(self) -> float | None:
-        own = None if self.run.options_text is None else self.run.options.timeout
-        return self.job.timeout if own is None else own
 
     @property
     def stopping(self) -> bool:
