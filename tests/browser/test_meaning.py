@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
@@ -15,6 +17,8 @@ from tests.browser.conftest import Site, check_accessible
 from tests.support.scheduling import look
 from workbell import Context, Run, Status, Workbell
 from workbell.claims.claiming import Claimant, FairClaims
+from workbell.doctor.finding import Finding
+from workbell.http.features import doctor_checks
 from workbell.model import state
 from workbell.model.audit import Actor, ActorKind
 from workbell.model.ids import new_id
@@ -454,6 +458,25 @@ def test_what_needs_somebody_is_said_on_the_overview(site: Site) -> None:
     page.get_by_role("link", name="Overview", exact=True).click()
     doctor = attention_on(page).get_by_role("link").last
     expect(doctor).to_have_text(f"Doctor, at risk: {', '.join(risks)}.", timeout=90_000)  # asked once a minute
+
+
+def test_a_slow_check_of_the_doctor_is_seen_on_the_overview(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As soon as it has ended, and not with the next question a minute later."""
+    go = threading.Event()
+
+    def slow(_store: Any, _numbers: Any) -> Iterator[Finding]:
+        assert go.wait(30)
+        yield Finding("risk", "slow disk", "writes take 3 s")
+
+    monkeypatch.setattr(doctor_checks, "CHECKS", {"slow disk": slow})
+    try:
+        page = site.open("/doctor")
+        expect(page.locator(".finding")).to_contain_text("not checked within")
+        with page.expect_response("**/api/v1/doctor*"):
+            page.get_by_role("link", name="Overview", exact=True).click()
+    finally:
+        go.set()
+    expect(attention_on(page).get_by_role("link")).to_have_text("Doctor, at risk: slow disk.")
 
 
 def test_long_waits_are_seen(site: Site) -> None:

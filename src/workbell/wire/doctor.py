@@ -26,6 +26,10 @@ class Findings(Shown, frozen=True, kw_only=True):
     """All findings, and when the store was checked."""
 
     items: list[FindingShown]
+    complete: Annotated[
+        bool,
+        Meta(description="False if a check is still going on. Ask again in a few seconds for its result."),
+    ]
     at: Time
 
 
@@ -39,5 +43,6 @@ examine = operations.add(
     Findings,
     """Check the store: what is fine, what to note and what is a problem, as `workbell doctor` does.
 
-Only with a token of all tenants: it checks the whole store. A check that takes too long is left out, with a note.""",
+Only with a token of all tenants: it checks the whole store. A check that takes too long goes on, and
+the next answer has its result.""",
 )

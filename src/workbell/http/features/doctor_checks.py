@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from typing import NamedTuple
 
 from workbell.client.local import LocalClient
 from workbell.doctor.checks import CHECKS, Check
@@ -20,6 +21,11 @@ FRESH = 10.0  # seconds for which a late result is cached for the next request
 STATES: dict[str, State] = {"ok": "ok", "note": "warning", "risk": "problem"}
 
 
+class Examined(NamedTuple):
+    findings: list[Finding]
+    complete: bool  # no check is still going on
+
+
 class Doctor:
     """Doctor checks of one store. A slow check goes on, is not started twice, and its result is in the next answer."""
 
@@ -28,14 +34,14 @@ class Doctor:
         self._began: dict[str, float] = {}
         self._reading = asyncio.Semaphore(READERS)
 
-    async def examine(self, client: LocalClient) -> list[Finding]:
+    async def examine(self, client: LocalClient) -> Examined:
         for name, check in CHECKS.items():
             if name not in self._going or (self._going[name].done() and time.monotonic() - self._began[name] > FRESH):
                 self._began[name] = time.monotonic()
                 self._going[name] = asyncio.ensure_future(self._run(client, check))
         asked = {name: self._going[name] for name in CHECKS}
-        await asyncio.wait(asked.values(), timeout=DEADLINE)
-        return [finding for name, going in asked.items() for finding in self._findings(name, going)]
+        _, late = await asyncio.wait(asked.values(), timeout=DEADLINE)
+        return Examined([finding for name, going in asked.items() for finding in self._findings(name, going)], not late)
 
     async def _run(self, client: LocalClient, check: Check) -> list[Finding]:
         async with self._reading:

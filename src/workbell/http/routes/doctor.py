@@ -18,4 +18,5 @@ async def examine(call: ApiCall) -> Findings:
     if call.access.tenant != EVERY_TENANT:
         raise Forbidden("The doctor checks the whole store, and so needs a token of all tenants, not of one.")
     found = await call.service.doctor.examine(call.service.client)
-    return Findings(items=[shown(finding) for finding in found], at=call.client.store.clock.now())
+    items = [shown(finding) for finding in found.findings]
+    return Findings(items=items, complete=found.complete, at=call.client.store.clock.now())

@@ -4,6 +4,8 @@ import { isAwake } from "./live.js";
 import { useLocation } from "./router.js";
 import { useCallback, useEffect, useRef, useState } from "./ui.js";
 
+const INCOMPLETE = 2; // seconds until an answer that is not complete is asked for again
+
 /**
  * `{data, problem, reload}` of GET path, asked again every so many seconds (0: only once). While it is asked again,
  * and after a failure, the last data stay. `path` may be null: nothing is asked.
@@ -20,14 +22,16 @@ export function usePoll(path, query = {}, seconds = 2) {
   const asked = useRef(/** @type {AbortController | null} */ (null));
 
   const ask = useCallback(async () => {
-    if (path === null) return;
+    if (path === null) return null;
     asked.current?.abort();
     const mine = (asked.current = new AbortController());
     try {
       const data = await api.get(path, JSON.parse(words), { signal: mine.signal });
       if (!mine.signal.aborted) see({ data, problem: null, key });
+      return data;
     } catch (problem) {
       if (!mine.signal.aborted) see((before) => ({ data: before.key === key ? before.data : null, problem, key }));
+      return null;
     }
   }, [key]);
 
@@ -36,8 +40,8 @@ export function usePoll(path, query = {}, seconds = 2) {
     let turn = 0; // a round that another has begun after, or that nobody waits for any more, is the last of its kind
     const round = async () => {
       const mine = ++turn;
-      await ask();
-      if (mine === turn && seconds && isAwake.get()) timer = setTimeout(round, seconds * 1000);
+      const pause = isIncomplete(await ask()) ? INCOMPLETE : seconds;
+      if (mine === turn && pause && isAwake.get()) timer = setTimeout(round, pause * 1000);
     };
     const end = () => {
       turn++;
@@ -58,3 +62,6 @@ export function usePoll(path, query = {}, seconds = 2) {
   const current = seen.key === key;
   return { data: current ? seen.data : null, problem: current ? seen.problem : null, reload: ask };
 }
+
+/** @param {unknown} answer */
+const isIncomplete = (answer) => typeof answer === "object" && answer !== null && "complete" in answer && !answer.complete;

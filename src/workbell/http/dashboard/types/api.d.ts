@@ -314,6 +314,7 @@ export interface Schemas {
   };
   "Findings": {
     "items": Schemas["FindingShown"][];
+    "complete": boolean;
     "at": string;
   };
   "FireStatus": "fired" | "deferred" | "skipped" | "scheduler_failed";
