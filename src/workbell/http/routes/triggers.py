@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starlette.responses import Response
+from typing import Any
 
 from workbell.events.declared import API_SOURCE
 from workbell.events.triggers import TriggerChanges
@@ -10,7 +10,7 @@ from workbell.http.framework.bounded_pages import by_name, page_of
 from workbell.http.framework.call import ApiCall
 from workbell.http.framework.operations import Served
 from workbell.http.framework.parsing import check_read_only
-from workbell.http.policies.etags import answer_with, check_match, etag_of
+from workbell.http.framework.versions import Condition, Versioned, etag_of
 from workbell.model.event_subscribers import Matched
 from workbell.model.trigger import Trigger
 from workbell.wire import triggers
@@ -24,16 +24,16 @@ def etag(trigger: Trigger) -> str:
     return etag_of([trigger.id, trigger.version])
 
 
-def _shown(call: ApiCall, trigger: Trigger, status: int = 200) -> Response:
-    return answer_with(call.request, TriggerShown.of(trigger), etag(trigger), status)
+def _shown(trigger: Trigger) -> Versioned[TriggerShown]:
+    return Versioned(TriggerShown.of(trigger), etag(trigger))
 
 
 @served(triggers.add)
-async def add(call: ApiCall, body: NewTrigger) -> Response:
+async def add(call: ApiCall, body: NewTrigger) -> Versioned[TriggerShown]:
     check_read_only(call.read_only, id=None, tenant=call.client.tenant, source=API_SOURCE)
     made = await call.client.triggers.aadd(**call.owned(body).options())
     call.subject = made.id
-    return _shown(call, made, 201)
+    return _shown(made)
 
 
 @served(triggers.list_)
@@ -42,8 +42,8 @@ async def list_(call: ApiCall, query: TriggersQuery) -> ListPage[TriggerShown]:
 
 
 @served(triggers.get)
-async def get(call: ApiCall, name_or_id: str) -> Response:
-    return _shown(call, await call.client.triggers.aget(name_or_id))
+async def get(call: ApiCall, name_or_id: str) -> Versioned[TriggerShown]:
+    return _shown(await call.client.triggers.aget(name_or_id))
 
 
 @served(triggers.matches)
@@ -53,36 +53,36 @@ async def matches(call: ApiCall, name_or_id: str, query: TriggerMatchesQuery) ->
 
 
 @served(triggers.change)
-async def change(call: ApiCall, name_or_id: str, body: TriggerChange) -> Response:
-    return await _change(call, name_or_id, body.options())  # type: ignore[arg-type]  # its keys come from the struct
+async def change(call: ApiCall, name_or_id: str, body: TriggerChange, condition: Condition) -> Versioned[TriggerShown]:
+    changes: Any = body.options()
+    return await _change(call, name_or_id, condition, changes)
 
 
 @served(triggers.enable)
-async def enable(call: ApiCall, name_or_id: str) -> Response:
-    return await _change(call, name_or_id, {"enabled": True})
+async def enable(call: ApiCall, name_or_id: str, condition: Condition) -> Versioned[TriggerShown]:
+    return await _change(call, name_or_id, condition, {"enabled": True})
 
 
 @served(triggers.disable)
-async def disable(call: ApiCall, name_or_id: str) -> Response:
-    return await _change(call, name_or_id, {"enabled": False})
+async def disable(call: ApiCall, name_or_id: str, condition: Condition) -> Versioned[TriggerShown]:
+    return await _change(call, name_or_id, condition, {"enabled": False})
 
 
-async def _change(call: ApiCall, name_or_id: str, changes: TriggerChanges) -> Response:
+async def _change(
+    call: ApiCall, name_or_id: str, condition: Condition, changes: TriggerChanges
+) -> Versioned[TriggerShown]:
     """Change a trigger; with `If-Match` only the version that was read: the store compares it as it writes."""
     verbs = call.client.triggers
-    is_guarded = "if-match" in call.request.headers
-    if not is_guarded and not call.read_only:
-        return _shown(call, await verbs.aupdate(name_or_id, **changes))
+    if condition.is_empty:
+        return _shown(await verbs.aupdate(name_or_id, **changes))
     known = await verbs.aget(name_or_id)
-    check_match(call.request, etag(known))
-    check_read_only(call.read_only, id=known.id, tenant=known.tenant, source=known.source)
-    expected = known.version if is_guarded else None
-    return _shown(call, await verbs.aupdate(known.id, expected=expected, **changes))
+    condition.check(etag(known), id=known.id, tenant=known.tenant, source=known.source)
+    return _shown(await verbs.aupdate(known.id, expected=condition.expected(known.version), **changes))
 
 
 @served(triggers.delete)
-async def delete(call: ApiCall, name_or_id: str) -> None:
+async def delete(call: ApiCall, name_or_id: str, condition: Condition) -> None:
     verbs = call.client.triggers
     known = await verbs.aget(name_or_id)
-    check_match(call.request, etag(known))
-    await verbs.adelete(known.id, expected=known.version if "if-match" in call.request.headers else None)
+    condition.check(etag(known))
+    await verbs.adelete(known.id, expected=condition.expected(known.version))
