@@ -67,7 +67,7 @@ LEFT_OUT: dict[str, set[str]] = {
 # Answers of the service that are other values than those of the store.
 RETURNED = {
     "Run": "RunShown",
-    "RunPage": "FoundRuns",
+    "RunPage": "FoundRunPage",
     "NewToken": "RemoteNewToken",
     "NewEndpoint": "RemoteNewEndpoint",
     "Endpoint": "EndpointShown",

@@ -62,7 +62,7 @@ def _bound(host: str, port: int) -> socket.socket:
         raise
 
 
-def address_of(host: str, port: int) -> str:
+def url_from_here(host: str, port: int) -> str:
     """The URL at which the service is reached from here."""
     name = "127.0.0.1" if host in ("0.0.0.0", "::", "localhost") else host  # noqa: S104
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"

@@ -16,7 +16,7 @@ from workbell.model.run import Outside
 from workbell.model.schedule import CatchUp, FireStatus, Overlap, Schedule, ScheduleKind, ScheduleOptions, Tick
 from workbell.model.unreadable import told
 from workbell.model.upcoming_ticks import TriedTiming, UpcomingTicks
-from workbell.timing import options_of
+from workbell.timing import timing_options
 from workbell.wire.fields import JsonObject, Limit, Name, Seconds, Time, When, given, raw_object, text_of
 from workbell.wire.operation import ListPage, Operations, Query, RequestBody
 from workbell.wire.retry import RetryShown, ScheduleRetryBody
@@ -79,7 +79,7 @@ class ScheduleTerms(RunSettingsBody, frozen=True, kw_only=True):
         match self.kind, self.expression:
             case ScheduleKind() as kind, str() as expression:
                 try:
-                    return options_of(kind.value, expression)
+                    return timing_options(kind.value, expression)
                 except JobsError as error:
                     raise ValueError(f"its kind is {kind}, but {str(error).removesuffix('.')}") from None
             case UnsetType() | None, UnsetType() | None:

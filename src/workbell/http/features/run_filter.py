@@ -6,12 +6,12 @@ from typing import Any
 
 from workbell.http.framework.call import ApiCall
 from workbell.model.payload_fields import value_from
-from workbell.wire.run_filter import FIELD, RunFilter, options_of
+from workbell.wire.run_filter import FIELD, RunFilter, filter_words
 
 
-def filter_options(call: ApiCall, query: RunFilter) -> dict[str, Any]:
+def asked_filter(call: ApiCall, query: RunFilter) -> dict[str, Any]:
     """Options of `bell.runs`, with the fields of the input that the query names."""
-    found = options_of(query)
+    found = filter_words(query)
     if call.request.scope["query_string"]:
         fields = {
             name.removeprefix(FIELD): value_from(text)

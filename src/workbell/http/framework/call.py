@@ -76,7 +76,7 @@ class ApiCall:
     @property
     def address(self) -> str | None:
         """Address of the caller, if the connection has one."""
-        return address_of(self.request)
+        return caller_address(self.request)
 
 
 async def _read(receive: Receive) -> bytes:
@@ -92,7 +92,7 @@ async def _read(receive: Receive) -> bytes:
         parts.append(message.get("body", b""))
 
 
-def address_of(connection: HTTPConnection) -> str | None:
+def caller_address(connection: HTTPConnection) -> str | None:
     return None if connection.client is None else connection.client.host
 
 

@@ -20,7 +20,7 @@ from workbell.errors import TooLarge
 from workbell.http.framework.call import CALL, KNOWN, ApiCall
 from workbell.http.framework.compression import Compressing, accepts_gzip
 from workbell.http.framework.problems import of_error, problem
-from workbell.http.framework.raw_headers import headers_of
+from workbell.http.framework.raw_headers import request_headers
 from workbell.http.policies.forwarded import apply_forwarded
 from workbell.http.policies.origins import is_of_this_machine
 from workbell.http.policies.session_cookie import COOKIE
@@ -161,7 +161,7 @@ def _shown(path: str) -> str:
 
 def _framing(scope: Scope) -> Framing:
     """HTTP/1 announces a body in a header; later versions need not."""
-    headers = headers_of(scope)
+    headers = request_headers(scope)
     length = headers.get(b"content-length")
     chunked = b"transfer-encoding" in headers
     return Framing(

@@ -20,7 +20,7 @@ from workbell.errors import InvalidOption, NotFound, PreconditionFailed
 from workbell.http.framework.answers import JsonResponse, check_shown
 from workbell.http.framework.call import CALL, ApiCall
 from workbell.http.framework.parsing import parse_body, parse_query, take_read_only
-from workbell.http.framework.raw_headers import header_of, headers_of
+from workbell.http.framework.raw_headers import header_of, request_headers
 from workbell.http.framework.versions import Condition, Versioned
 from workbell.http.policies.audit_trail import audited
 from workbell.http.policies.idempotency import answer_once
@@ -62,7 +62,7 @@ class ServedOperation:
         if not self._checks_etag:
             _refuse_condition(request)
         request.scope[CALL] = call
-        once = operation.creates and b"idempotency-key" in headers_of(request.scope)
+        once = operation.creates and b"idempotency-key" in request_headers(request.scope)
         answer = answer_once(call, lambda _request: self._work(call)) if once else self._work(call)
         return await (audited(call, operation.name, answer) if self._is_audited else answer)
 

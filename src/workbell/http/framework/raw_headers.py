@@ -9,7 +9,7 @@ from starlette.types import Scope
 CACHED = "workbell.headers"
 
 
-def headers_of(scope: Scope) -> Mapping[bytes, bytes]:
+def request_headers(scope: Scope) -> Mapping[bytes, bytes]:
     """Header values by their names in lower case; of a header that came several times, the first one."""
     found: Mapping[bytes, bytes] | None = scope.get(CACHED)
     if found is None:
@@ -19,5 +19,5 @@ def headers_of(scope: Scope) -> Mapping[bytes, bytes]:
 
 def header_of(scope: Scope, name: bytes) -> str | None:
     """The text of one header, if it came."""
-    value = headers_of(scope).get(name)
+    value = request_headers(scope).get(name)
     return None if value is None else value.decode("latin-1")

@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 from workbell.errors import Forbidden, TooMany, Unauthorized, WorkbellError
 from workbell.http.dashboard.assets import asset
 from workbell.http.dashboard.shell import screen_routes, shell
-from workbell.http.framework.problems import headers_of, status_of
+from workbell.http.framework.problems import error_headers, status_of
 from workbell.http.pages.login import log_in, log_in_with
 from workbell.http.pages.page import page, style
 from workbell.http.pages.reference import reference
@@ -102,7 +102,7 @@ def confirmation(request: Request, text: str, access: Access | None) -> Response
 
 def refusal(request: Request, error: WorkbellError) -> Response:
     """The door, with the reason why nobody was let in."""
-    return door(request, str(error), status_of(error), headers_of(error))
+    return door(request, str(error), status_of(error), error_headers(error))
 
 
 def door(request: Request, says: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -6,7 +6,7 @@ import logging
 import socket
 
 from workbell.errors import StoreError
-from workbell.http.binding import address_of
+from workbell.http.binding import url_from_here
 from workbell.model.loopback import is_loopback
 from workbell.process.identity import is_gone, process_name
 from workbell.stores.port import Store
@@ -42,9 +42,9 @@ def running_at(store: Store) -> str | None:
         host, _, port = bound.rpartition(":")
         if machine != socket.gethostname():
             if not is_loopback(host):
-                elsewhere = address_of(machine if host in EVERYWHERE else host, int(port))
+                elsewhere = url_from_here(machine if host in EVERYWHERE else host, int(port))
         elif not is_gone(process) and _answers(host, int(port)):
-            return address_of(host, int(port))
+            return url_from_here(host, int(port))
     return elsewhere
 
 

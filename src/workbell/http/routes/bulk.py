@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from workbell.http.features.run_filter import filter_options
+from workbell.http.features.run_filter import asked_filter
 from workbell.http.framework.call import ApiCall
 from workbell.http.framework.operations import Served
 from workbell.model.run_page import Counted
 from workbell.wire import bulk
 from workbell.wire.bulk import BulkBody
-from workbell.wire.run_filter import RunFilter, options_of
+from workbell.wire.run_filter import RunFilter, filter_words
 from workbell.wire.runs import RunShown
 
 served = Served()
@@ -16,11 +16,11 @@ served = Served()
 
 @served(bulk.count)
 async def count(call: ApiCall, query: RunFilter) -> Counted:
-    return await call.client.acount_runs(**filter_options(call, query))
+    return await call.client.acount_runs(**asked_filter(call, query))
 
 
 @served(bulk.act)
 async def act(call: ApiCall, body: BulkBody) -> RunShown:
-    run = await call.client.abulk(body.action, dry_run=body.dry_run, **options_of(body.filter))
+    run = await call.client.abulk(body.action, dry_run=body.dry_run, **filter_words(body.filter))
     call.subject = run.id
     return RunShown.of(run)

@@ -8,16 +8,15 @@ from datetime import timedelta
 from starlette.responses import Response
 
 from workbell.errors import InvalidOption, WaitTimeout
-from workbell.http.features.enqueueing import ChosenId, Order
-from workbell.http.features.found_runs import found_runs
-from workbell.http.features.run_filter import filter_options
+from workbell.http.features.enqueue_groups import ChosenId, Order
+from workbell.http.features.run_filter import asked_filter
 from workbell.http.features.run_stream import StreamOfRun, events_of
 from workbell.http.features.worker_facts import without_ids
 from workbell.http.framework.answers import JsonResponse
 from workbell.http.framework.bounded_pages import WITH_TEXT, PageSource, by_number, page_of, read_page
 from workbell.http.framework.call import ApiCall, departure
 from workbell.http.framework.operations import Served
-from workbell.http.policies.idempotency import answer_once, fingerprint_of, key_at, key_of
+from workbell.http.policies.idempotency import answer_once, fingerprint_of, idempotency_key, key_at
 from workbell.http.policies.open_limits import STREAMS, WAITS
 from workbell.model.access import Scope
 from workbell.model.clock import EPOCH
@@ -25,7 +24,7 @@ from workbell.model.log_line import LogLine
 from workbell.model.request import ABOUT_KEYS
 from workbell.model.run import Attempt, IdempotencyKey, Run
 from workbell.model.worker import alias_of
-from workbell.runs.lookup import why_waiting
+from workbell.runs.lookup import found_runs, why_waiting
 from workbell.wire import runs
 from workbell.wire.operation import Items, ListPage
 from workbell.wire.runs import (
@@ -64,7 +63,7 @@ async def enqueue_batch(call: ApiCall, query: EnqueueQuery, body: NewRuns) -> Re
 async def _make(call: ApiCall, asked: Sequence[RunBody], answer: Answer) -> Response:
     """Make runs. The idempotency key is written with them; if they have keys of their own, the answer is stored."""
     asked = [call.owned(one) for one in asked]
-    key, chosen = key_of(call.request), _chosen_ids(asked)
+    key, chosen = idempotency_key(call.request), _chosen_ids(asked)
     name = key or next(iter(chosen), None)
     if name is None:
         return await _write(call, [Order(one.job, one.input, one.options()) for one in asked], answer)
@@ -77,7 +76,7 @@ async def _make(call: ApiCall, asked: Sequence[RunBody], answer: Answer) -> Resp
 
 
 async def _write(call: ApiCall, orders: Sequence[Order], answer: Answer) -> Response:
-    made = await call.service.enqueueing.put(call.client, orders)
+    made = await call.service.enqueue_groups.put(call.client, orders)
     return JsonResponse(answer(made), 201)
 
 
@@ -109,9 +108,12 @@ def _order(asked: RunBody, fingerprint: str, once: IdempotencyKey | None, index:
 
 @served(runs.list_)
 async def list_(call: ApiCall, query: RunsQuery) -> ListPage[FoundRun]:
-    found = await call.client.apage_of_runs(**filter_options(call, query), before=query.before, limit=query.limit)
-    items = await call.client.runtime.hop(found_runs, call.client, found.runs)
-    return ListPage(items=items, next=found.next)
+    return await call.client.runtime.hop(_page, call, query)
+
+
+def _page(call: ApiCall, query: RunsQuery) -> ListPage[FoundRun]:
+    found = call.client.page_of_runs(**asked_filter(call, query), before=query.before, limit=query.limit)
+    return ListPage(items=found_runs(call.client.runtime, found.runs), next=found.next)
 
 
 @served(runs.get)
@@ -119,7 +121,7 @@ async def get(call: ApiCall, run_id: str, query: RunQuery) -> FoundRun:
     run = await call.client.aget(run_id)
     if query.wait and not run.status.final:
         run = await _wait(call, run, query.wait)
-    return (await call.client.runtime.hop(found_runs, call.client, [run]))[0]
+    return (await call.client.runtime.hop(found_runs, call.client.runtime, [run]))[0]
 
 
 async def _wait(call: ApiCall, run: Run, wait: float) -> Run:

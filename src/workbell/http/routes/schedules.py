@@ -16,7 +16,7 @@ from workbell.model.job import API_SOURCE
 from workbell.model.schedule import Schedule, Tick
 from workbell.model.upcoming_ticks import TriedTiming, UpcomingTicks
 from workbell.scheduling.schedules import Declaration
-from workbell.scheduling.words import in_words
+from workbell.scheduling.words import schedule_in_words
 from workbell.wire import schedules
 from workbell.wire.operation import ListPage
 from workbell.wire.runs import RunShown
@@ -41,7 +41,7 @@ def etag(schedule: Schedule) -> str:
 
 
 def shown(schedule: Schedule) -> ScheduleShown:
-    return ScheduleShown.of(schedule, in_words(schedule))
+    return ScheduleShown.of(schedule, schedule_in_words(schedule))
 
 
 def _versioned(schedule: Schedule) -> Versioned[ScheduleShown]:

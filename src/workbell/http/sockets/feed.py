@@ -47,7 +47,7 @@ class Feed:
 
     def open(self, unread: Iterable[Notification]) -> None:
         """Begin with what waits to be read, oldest first; there is always an answer, if only an empty one."""
-        bodies = [body_of(one) for one in unread if self._passed_on.add(one.id)]
+        bodies = [notification_body(one) for one in unread if self._passed_on.add(one.id)]
         self._backlog.extend(bodies or [body([])])
         held, self._held = self._held or [], None
         for notification_id, text in held:
@@ -68,5 +68,5 @@ class Feed:
         return None if text is None else self._beginning + text
 
 
-def body_of(notification: Notification) -> str:
+def notification_body(notification: Notification) -> str:
     return body([encode(notification.as_dict())])

@@ -6,10 +6,10 @@ import asyncio
 import time
 
 from workbell.http.policies.open_limits import HeldBy
-from workbell.http.policies.rate_limits import CallerRates, Rate
+from workbell.http.policies.rate_limits import Allowance, CallerRates
 
-OF_CALLER = Rate(20, 200)  # messages, over all its sockets
-OF_TENANT = Rate(400, 2000)
+OF_CALLER = Allowance(20, 200)  # messages, over all its sockets
+OF_TENANT = Allowance(400, 2000)
 
 
 class FrameRates:

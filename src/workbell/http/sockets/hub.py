@@ -13,7 +13,7 @@ from workbell.errors import TooMany
 from workbell.http.policies.open_limits import HeldBy, socket_limit
 from workbell.http.sockets import frames
 from workbell.http.sockets.connection import SocketConnection
-from workbell.http.sockets.feed import body_of
+from workbell.http.sockets.feed import notification_body
 from workbell.http.sockets.frame_rates import FrameRates
 from workbell.http.sockets.notifier import SocketNotifier
 from workbell.http.sockets.topics import ViewSource
@@ -143,7 +143,7 @@ class Hub:
         people = self._feeds.get(new.tenant)
         if not people:
             return
-        text = body_of(new)  # once, for all
+        text = notification_body(new)  # once, for all
         for person in list(people) if new.user_id is None else [user_number(new.user_id)]:
             for connection in list(people.get(person, ())):
                 if connection.feed is not None:

@@ -11,7 +11,6 @@ import msgspec
 
 from workbell.client.local import LocalClient
 from workbell.errors import InvalidOption, RunNotFound
-from workbell.http.features.found_runs import found_runs
 from workbell.http.features.job_list import jobs_of, reloads_of
 from workbell.http.framework.bounded_pages import MOST_BYTES, BoundedPage, PageSource, by_id, read_page
 from workbell.http.sockets.frames import Subscribe, Topic, encode
@@ -21,9 +20,10 @@ from workbell.model.event import Event
 from workbell.model.log_line import LogLine
 from workbell.model.patterns import PatternIndex, check_pattern, is_literal
 from workbell.model.run_filter import WORDS
-from workbell.scheduling.words import in_words
+from workbell.runs.lookup import found_runs
+from workbell.scheduling.words import schedule_in_words
 from workbell.wire.events import EventShown
-from workbell.wire.run_filter import options_of
+from workbell.wire.run_filter import filter_words
 from workbell.wire.schedules import ScheduleShown
 
 _sorted = msgspec.json.Encoder(order="deterministic")
@@ -65,7 +65,7 @@ def filter_of(asked: Subscribe) -> tuple[Any, ...]:
         raise InvalidOption("run: the topic run needs the id of a run.")
     if asked.topic is not Topic.RUNS:
         return (asked.run, asked.pattern)
-    words = options_of(asked)
+    words = filter_words(asked)
     if not isinstance(asked.status, str | None):
         words["status"] = sorted(set(asked.status))
     # As text: in a tuple, 1 and true would be the same.
@@ -73,8 +73,10 @@ def filter_of(asked: Subscribe) -> tuple[Any, ...]:
 
 
 def read_runs(source: ViewSource, asked: Subscribe, _before: ViewSnapshot) -> ViewSnapshot:
-    found = source.client.page_of_runs(limit=asked.limit, **options_of(asked))
-    return ViewSnapshot({run.id: encode(run) for run in found_runs(source.client, found.runs)}, None, found.next)
+    found = source.client.page_of_runs(limit=asked.limit, **filter_words(asked))
+    return ViewSnapshot(
+        {run.id: encode(run) for run in found_runs(source.client.runtime, found.runs)}, None, found.next
+    )
 
 
 def read_run(source: ViewSource, asked: Subscribe, before: ViewSnapshot) -> ViewSnapshot:
@@ -94,7 +96,7 @@ def read_run(source: ViewSource, asked: Subscribe, before: ViewSnapshot) -> View
         if before is NOTHING:
             raise
         return ViewSnapshot({})
-    return ViewSnapshot({run.id: encode(found_runs(client, [run])[0])}, dict(list(logs.items())[-LINES:]))
+    return ViewSnapshot({run.id: encode(found_runs(client.runtime, [run])[0])}, dict(list(logs.items())[-LINES:]))
 
 
 def read_jobs(source: ViewSource, _asked: Subscribe, _before: ViewSnapshot) -> ViewSnapshot:
@@ -109,7 +111,7 @@ def read_schedules(source: ViewSource, _asked: Subscribe, _before: ViewSnapshot)
         after = page[-1].name
         if len(page) < PAGE:
             break
-    return ViewSnapshot({one.name: encode(ScheduleShown.of(one, in_words(one))) for one in found})
+    return ViewSnapshot({one.name: encode(ScheduleShown.of(one, schedule_in_words(one))) for one in found})
 
 
 def read_events(source: ViewSource, asked: Subscribe, before: ViewSnapshot) -> ViewSnapshot:
