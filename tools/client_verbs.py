@@ -80,7 +80,7 @@ RETURNED_BY = {
 OWN_NAMES = {
     "EndpointShown": "workbell.wire.webhooks",
     "FoundRun": "workbell.wire.runs",
-    "FoundRuns": "workbell.remote.values",
+    "FoundRunPage": "workbell.remote.values",
     "MadeRun": "workbell.wire.runs",
     "RemoteNewEndpoint": "workbell.remote.values",
     "RemoteNewToken": "workbell.remote.values",

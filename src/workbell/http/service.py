@@ -16,11 +16,9 @@ from workbell.errors import Forbidden, InvalidOption, NotFound, TooMany, Unautho
 from workbell.http.features.doctor_checks import Doctor
 from workbell.http.features.enqueue_groups import EnqueueGroups
 from workbell.http.features.hints import HintListener
-from workbell.http.features.metrics import Metrics
-from workbell.http.features.request_counts import RequestCounts
+from workbell.http.features.metrics import Metrics, RequestCounts
 from workbell.http.framework.cached_answers import CachedPages, CachedReadiness
-from workbell.http.framework.call import KNOWN, ApiCall
-from workbell.http.framework.raw_headers import header_of
+from workbell.http.framework.call import KNOWN, ApiCall, header_of
 from workbell.http.policies.access_watch import AccessWatch, AuthHook, ask_hook
 from workbell.http.policies.open_limits import OpenCounts
 from workbell.http.policies.origins import allowed_hosts, host_is_allowed, origin_is_allowed

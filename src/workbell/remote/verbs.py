@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from workbell.model.users import UserId
     from workbell.model.worker import SeenWorker
     from workbell.notices.notifications import Listed
-    from workbell.remote.values import RemoteNewEndpoint, RemoteNewToken
+    from workbell.remote.values import FoundRunPage, RemoteNewEndpoint, RemoteNewToken
     from workbell.runs.jobs import JobChanges, JobOptions
     from workbell.scheduling.declare import ScheduleChanges, ScheduleSettings
     from workbell.webhooks.endpoints import EndpointSettings

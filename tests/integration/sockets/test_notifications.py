@@ -16,7 +16,7 @@ from tests.support.served import Served
 from tests.support.waiting import until
 from workbell.client.local import LocalClient
 from workbell.http.sockets import hub, notifier
-from workbell.http.sockets.feed import notification_body
+from workbell.http.sockets.connection import notification_body
 from workbell.model.notification import Notification
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
 
-from workbell.http.framework.raw_headers import header_of, request_headers
+from workbell.http.framework.call import header_of, request_headers
 
 NAMES = st.sampled_from([b"host", b"authorization", b"idempotency-key", b"content-type"])
 SENT = st.lists(st.tuples(NAMES, st.binary(max_size=5)), max_size=8)

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Scope, Send
 
-from workbell.http.framework.raw_headers import request_headers
+from workbell.http.framework.call import request_headers
 from workbell.process.verb_threads import on_own_thread
 
 REFUSED = re.compile(rb"gzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")

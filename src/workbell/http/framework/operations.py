@@ -18,9 +18,8 @@ from starlette.responses import Response
 
 from workbell.errors import InvalidOption, NotFound, PreconditionFailed
 from workbell.http.framework.answers import JsonResponse, check_shown
-from workbell.http.framework.call import CALL, ApiCall
+from workbell.http.framework.call import CALL, ApiCall, header_of, request_headers
 from workbell.http.framework.parsing import parse_body, parse_query, take_read_only
-from workbell.http.framework.raw_headers import header_of, request_headers
 from workbell.http.framework.versions import Condition, Versioned
 from workbell.http.policies.audit_trail import audited
 from workbell.http.policies.idempotency import answer_once

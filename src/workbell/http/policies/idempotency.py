@@ -19,8 +19,7 @@ from starlette.responses import Response
 
 from workbell.errors import InvalidOption, KeyReused, StoreUnavailable
 from workbell.http.framework.answers import JsonResponse
-from workbell.http.framework.call import ApiCall
-from workbell.http.framework.raw_headers import header_of
+from workbell.http.framework.call import ApiCall, header_of
 from workbell.model.idempotency import Remembered
 from workbell.model.users import UserId
 

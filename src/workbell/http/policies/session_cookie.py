@@ -9,7 +9,7 @@ from __future__ import annotations
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
-from workbell.http.framework.raw_headers import request_headers
+from workbell.http.framework.call import request_headers
 from workbell.model.public_url import PublicUrl
 
 COOKIE = "workbell_session"

@@ -1,20 +1,28 @@
-"""Handlers of triggers: add, show, change, enable and disable. `If-Match` prevents lost updates."""
+"""Handlers of triggers: add, show, change, enable and disable; and of executions, in the words of event jobs.
+
+`If-Match` prevents lost updates of a trigger.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 from workbell.events.declared import API_SOURCE
 from workbell.events.triggers import TriggerChanges
-from workbell.http.framework.bounded_pages import by_name, page_of
+from workbell.http.framework.bounded_pages import PageSource, by_id, by_name, page_of, read_page
 from workbell.http.framework.call import ApiCall
 from workbell.http.framework.operations import Served
 from workbell.http.framework.parsing import check_read_only
 from workbell.http.framework.versions import Condition, Versioned, etag_of
 from workbell.model.event_subscribers import Matched
+from workbell.model.execution import Execution, Invocation
 from workbell.model.trigger import Trigger
-from workbell.wire import triggers
+from workbell.wire import executions, triggers
+from workbell.wire.executions import ExecutionsQuery
 from workbell.wire.operation import ListPage
+from workbell.wire.runs import AttemptsQuery
 from workbell.wire.triggers import NewTrigger, TriggerChange, TriggerMatchesQuery, TriggerShown, TriggersQuery
 
 served = Served()
@@ -86,3 +94,26 @@ async def delete(call: ApiCall, name_or_id: str, condition: Condition) -> None:
     known = await verbs.aget(name_or_id)
     condition.check(etag(known))
     await verbs.adelete(known.id, expected=condition.expected(known.version))
+
+
+_number: Callable[[Invocation], int] = attrgetter("attempt_number")
+
+
+@served(executions.list_)
+async def list_executions(call: ApiCall, query: ExecutionsQuery) -> ListPage[Execution]:
+    client = call.client
+    wanted: dict[str, Any] = {"trigger": query.trigger, "event": query.event, "status": query.status}
+    source = PageSource(lambda cursor, number: client.executions(**wanted, before=cursor, limit=number), by_id)
+    page = await client.runtime.hop(read_page, source, query.before, query.limit)
+    return page.answer(by_id)
+
+
+@served(executions.get)
+async def get_execution(call: ApiCall, execution_id: str) -> Execution:
+    return await call.client.aexecution(execution_id)
+
+
+@served(executions.invocations)
+async def invocations(call: ApiCall, execution_id: str, query: AttemptsQuery) -> ListPage[Invocation]:
+    found = await call.client.ainvocations(execution_id)
+    return page_of(found, _number, query.after, query.limit)
