@@ -12,16 +12,16 @@ from workbell.errors import PreconditionFailed
 from workbell.http.framework.call import ApiCall
 from workbell.http.framework.operations import Served
 from workbell.http.framework.problems import InvalidRequest
-from workbell.http.framework.versions import Condition, etag_of
+from workbell.http.framework.versions import Precondition, etag_of
 from workbell.wire import triggers
 
 ETAG = etag_of(["a", 1])
 
 
-def condition(read_only: dict[str, Any] | None = None, **headers: str) -> Condition:
+def condition(read_only: dict[str, Any] | None = None, **headers: str) -> Precondition:
     sent = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
     shown = {name: msgspec.Raw(msgspec.json.encode(value)) for name, value in (read_only or {}).items()}
-    return Condition(Request({"type": "http", "headers": sent}), shown)
+    return Precondition(Request({"type": "http", "headers": sent}), shown)
 
 
 def test_a_handler_that_compares_no_version_is_refused() -> None:

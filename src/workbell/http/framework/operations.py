@@ -20,7 +20,7 @@ from workbell.errors import InvalidOption, NotFound, PreconditionFailed
 from workbell.http.framework.answers import JsonResponse, check_shown
 from workbell.http.framework.call import CALL, ApiCall, header_of, request_headers
 from workbell.http.framework.parsing import parse_body, parse_query, take_read_only
-from workbell.http.framework.versions import Condition, Versioned
+from workbell.http.framework.versions import Precondition, Versioned
 from workbell.http.policies.audit_trail import audited
 from workbell.http.policies.idempotency import answer_once
 from workbell.http.service import service_of
@@ -82,7 +82,7 @@ class ServedOperation:
             empty = not operation.body_required and content in (b"", b"null")
             given["body"] = operation.body() if empty else parse_body(_body_kind(operation, request), content)
         if operation.takes_condition:
-            given["condition"] = Condition(request, call.read_only)
+            given["condition"] = Precondition(request, call.read_only)
         answer = await self.handle(call, **given)
         if isinstance(answer, Response):
             return answer

@@ -1,6 +1,6 @@
 """Versions of things, against lost updates: an answer carries an ETag, and a change says by `If-Match` what was read.
 
-A handler of a versioned operation gets the request's `Condition`, and answers with a `Versioned` thing.
+A handler of a versioned operation gets the request's `Precondition`, and answers with a `Versioned` thing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Versioned(NamedTuple, Generic[Thing]):
         return JsonResponse(self.shown, status, {"ETag": self.etag})
 
 
-class Condition:
+class Precondition:
     """The version that a change is for: `If-Match`, `If-None-Match: *`, and the fields of the body that only show the
     thing."""
 

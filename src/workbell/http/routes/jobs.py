@@ -9,7 +9,7 @@ from workbell.errors import NotFound
 from workbell.http.features.job_list import job_etag, job_shown, page_of_jobs, reloads_of
 from workbell.http.framework.call import ApiCall
 from workbell.http.framework.operations import Served
-from workbell.http.framework.versions import Condition, Versioned
+from workbell.http.framework.versions import Precondition, Versioned
 from workbell.model.job import API_SOURCE, Job
 from workbell.model.pause import Pause
 from workbell.wire import jobs
@@ -44,27 +44,27 @@ async def get(call: ApiCall, name: str) -> Versioned[JobShown]:
 
 
 @served(jobs.put)
-async def put(call: ApiCall, name: str, body: JobBody, condition: Condition) -> Versioned[JobShown]:
+async def put(call: ApiCall, name: str, body: JobBody, condition: Precondition) -> Versioned[JobShown]:
     settings = {word: value for word, value in call.owned(body).options().items() if value is not None}
     return await _write(call, name, condition, partial(call.client.jobs.put, **settings))
 
 
 @served(jobs.change)
-async def change(call: ApiCall, name: str, body: JobChange, condition: Condition) -> Versioned[JobShown]:
+async def change(call: ApiCall, name: str, body: JobChange, condition: Precondition) -> Versioned[JobShown]:
     return await _write(call, name, condition, partial(call.client.jobs.update, **body.options()))
 
 
 @served(jobs.enable)
-async def enable(call: ApiCall, name: str, condition: Condition) -> Versioned[JobShown]:
+async def enable(call: ApiCall, name: str, condition: Precondition) -> Versioned[JobShown]:
     return await _write(call, name, condition, call.client.jobs.enable)
 
 
 @served(jobs.disable)
-async def disable(call: ApiCall, name: str, condition: Condition) -> Versioned[JobShown]:
+async def disable(call: ApiCall, name: str, condition: Precondition) -> Versioned[JobShown]:
     return await _write(call, name, condition, call.client.jobs.disable)
 
 
-async def _write(call: ApiCall, name: str, condition: Condition, verb: Callable[..., Job]) -> Versioned[JobShown]:
+async def _write(call: ApiCall, name: str, condition: Precondition, verb: Callable[..., Job]) -> Versioned[JobShown]:
     """The job after a verb that wrote it, in the version that the condition asks for."""
 
     def write() -> JobShown:
@@ -74,11 +74,11 @@ async def _write(call: ApiCall, name: str, condition: Condition, verb: Callable[
 
 
 @served(jobs.delete)
-async def delete(call: ApiCall, name: str, condition: Condition) -> None:
+async def delete(call: ApiCall, name: str, condition: Precondition) -> None:
     await call.client.runtime.hop(lambda: call.client.jobs.delete(name, expected=_expected(call, name, condition)))
 
 
-def _expected(call: ApiCall, name: str, condition: Condition) -> int | None:
+def _expected(call: ApiCall, name: str, condition: Precondition) -> int | None:
     """The version that the caller's condition means; none without one. The store compares it as it writes."""
     if condition.is_empty:
         return None
@@ -99,18 +99,18 @@ def _expected(call: ApiCall, name: str, condition: Condition) -> int | None:
 
 
 @served(jobs.pause)
-async def pause(call: ApiCall, name: str, condition: Condition) -> Pause:
+async def pause(call: ApiCall, name: str, condition: Precondition) -> Pause:
     await call.client.runtime.hop(_check, call, name, condition)
     return await call.client.apause(job=name)
 
 
 @served(jobs.resume)
-async def resume(call: ApiCall, name: str, condition: Condition) -> Resumed:
+async def resume(call: ApiCall, name: str, condition: Precondition) -> Resumed:
     await call.client.runtime.hop(_check, call, name, condition)
     return Resumed(ended=await call.client.aresume(job=name))
 
 
-def _check(call: ApiCall, name: str, condition: Condition) -> None:
+def _check(call: ApiCall, name: str, condition: Precondition) -> None:
     """Raise if there is no such job, or the caller means another version of it."""
     condition.check(job_etag(_find(call, name)))
 

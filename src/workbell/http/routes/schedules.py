@@ -11,7 +11,7 @@ from msgspec import UNSET
 from workbell.http.framework.bounded_pages import WITH_TEXT, PageSource, by_name, read_page
 from workbell.http.framework.call import ApiCall
 from workbell.http.framework.operations import Served
-from workbell.http.framework.versions import Condition, Versioned, etag_of
+from workbell.http.framework.versions import Precondition, Versioned, etag_of
 from workbell.model.job import API_SOURCE
 from workbell.model.schedule import Schedule, Tick
 from workbell.model.upcoming_ticks import TriedTiming, UpcomingTicks
@@ -36,7 +36,7 @@ served = Served()
 DEFINITION = "name job kind expression timezone options enabled paused".split()
 
 
-def etag(schedule: Schedule) -> str:
+def schedule_etag(schedule: Schedule) -> str:
     return etag_of([getattr(schedule, name) for name in DEFINITION])
 
 
@@ -45,7 +45,7 @@ def shown(schedule: Schedule) -> ScheduleShown:
 
 
 def _versioned(schedule: Schedule) -> Versioned[ScheduleShown]:
-    return Versioned(shown(schedule), etag(schedule))
+    return Versioned(shown(schedule), schedule_etag(schedule))
 
 
 @served(schedules.list_)
@@ -62,17 +62,17 @@ async def get(call: ApiCall, name: str) -> Versioned[ScheduleShown]:
 
 
 @served(schedules.put)
-async def put(call: ApiCall, name: str, body: ScheduleBody, condition: Condition) -> Versioned[ScheduleShown]:
+async def put(call: ApiCall, name: str, body: ScheduleBody, condition: Precondition) -> Versioned[ScheduleShown]:
     return _versioned(await call.client.runtime.hop(_put, call, name, body, condition))
 
 
-def _put(call: ApiCall, name: str, body: ScheduleBody, condition: Condition) -> Schedule:
+def _put(call: ApiCall, name: str, body: ScheduleBody, condition: Precondition) -> Schedule:
     settings: Any = {word: value for word, value in call.owned(body).options().items() if value is not None}
     declaration = Declaration(name, body.job, settings)
 
     def accept(old: Schedule | None) -> None:
         condition.check(
-            None if old is None else etag(old),
+            None if old is None else schedule_etag(old),
             id=None if old is None else old.id,
             name=name if old is None else old.name,
             tenant=call.client.tenant,
@@ -86,24 +86,28 @@ def _put(call: ApiCall, name: str, body: ScheduleBody, condition: Condition) -> 
 
 
 @served(schedules.change)
-async def change(call: ApiCall, name: str, body: ScheduleUpdateBody, condition: Condition) -> Versioned[ScheduleShown]:
+async def change(
+    call: ApiCall, name: str, body: ScheduleUpdateBody, condition: Precondition
+) -> Versioned[ScheduleShown]:
     return _versioned(await call.client.runtime.hop(_change, call, name, body, condition))
 
 
-def _change(call: ApiCall, name: str, body: ScheduleUpdateBody, condition: Condition) -> Schedule:
+def _change(call: ApiCall, name: str, body: ScheduleUpdateBody, condition: Precondition) -> Schedule:
     job = None if body.job is UNSET else body.job
     changes: Any = body.options()
 
     def accept(old: Schedule) -> None:
-        condition.check(etag(old), id=old.id, name=old.name, tenant=old.tenant, source=old.source, paused=old.paused)
+        condition.check(
+            schedule_etag(old), id=old.id, name=old.name, tenant=old.tenant, source=old.source, paused=old.paused
+        )
 
     return call.client.schedules.update_if(name, job, changes, accept)
 
 
 @served(schedules.delete)
-async def delete(call: ApiCall, name: str, condition: Condition) -> None:
+async def delete(call: ApiCall, name: str, condition: Precondition) -> None:
     delete_if = call.client.schedules.delete_if
-    await call.client.runtime.hop(delete_if, name, lambda known: condition.check(etag(known)))
+    await call.client.runtime.hop(delete_if, name, lambda known: condition.check(schedule_etag(known)))
 
 
 @served(schedules.pause)

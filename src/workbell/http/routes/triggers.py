@@ -15,7 +15,7 @@ from workbell.http.framework.bounded_pages import PageSource, by_id, by_name, pa
 from workbell.http.framework.call import ApiCall
 from workbell.http.framework.operations import Served
 from workbell.http.framework.parsing import check_read_only
-from workbell.http.framework.versions import Condition, Versioned, etag_of
+from workbell.http.framework.versions import Precondition, Versioned, etag_of
 from workbell.model.event_subscribers import Matched
 from workbell.model.execution import Execution, Invocation
 from workbell.model.trigger import Trigger
@@ -28,12 +28,12 @@ from workbell.wire.triggers import NewTrigger, TriggerChange, TriggerMatchesQuer
 served = Served()
 
 
-def etag(trigger: Trigger) -> str:
+def trigger_etag(trigger: Trigger) -> str:
     return etag_of([trigger.id, trigger.version])
 
 
 def _shown(trigger: Trigger) -> Versioned[TriggerShown]:
-    return Versioned(TriggerShown.of(trigger), etag(trigger))
+    return Versioned(TriggerShown.of(trigger), trigger_etag(trigger))
 
 
 @served(triggers.add)
@@ -61,38 +61,40 @@ async def matches(call: ApiCall, name_or_id: str, query: TriggerMatchesQuery) ->
 
 
 @served(triggers.change)
-async def change(call: ApiCall, name_or_id: str, body: TriggerChange, condition: Condition) -> Versioned[TriggerShown]:
+async def change(
+    call: ApiCall, name_or_id: str, body: TriggerChange, condition: Precondition
+) -> Versioned[TriggerShown]:
     changes: Any = body.options()
     return await _change(call, name_or_id, condition, changes)
 
 
 @served(triggers.enable)
-async def enable(call: ApiCall, name_or_id: str, condition: Condition) -> Versioned[TriggerShown]:
+async def enable(call: ApiCall, name_or_id: str, condition: Precondition) -> Versioned[TriggerShown]:
     return await _change(call, name_or_id, condition, {"enabled": True})
 
 
 @served(triggers.disable)
-async def disable(call: ApiCall, name_or_id: str, condition: Condition) -> Versioned[TriggerShown]:
+async def disable(call: ApiCall, name_or_id: str, condition: Precondition) -> Versioned[TriggerShown]:
     return await _change(call, name_or_id, condition, {"enabled": False})
 
 
 async def _change(
-    call: ApiCall, name_or_id: str, condition: Condition, changes: TriggerChanges
+    call: ApiCall, name_or_id: str, condition: Precondition, changes: TriggerChanges
 ) -> Versioned[TriggerShown]:
     """Change a trigger; with `If-Match` only the version that was read: the store compares it as it writes."""
     verbs = call.client.triggers
     if condition.is_empty:
         return _shown(await verbs.aupdate(name_or_id, **changes))
     known = await verbs.aget(name_or_id)
-    condition.check(etag(known), id=known.id, tenant=known.tenant, source=known.source)
+    condition.check(trigger_etag(known), id=known.id, tenant=known.tenant, source=known.source)
     return _shown(await verbs.aupdate(known.id, expected=condition.expected(known.version), **changes))
 
 
 @served(triggers.delete)
-async def delete(call: ApiCall, name_or_id: str, condition: Condition) -> None:
+async def delete(call: ApiCall, name_or_id: str, condition: Precondition) -> None:
     verbs = call.client.triggers
     known = await verbs.aget(name_or_id)
-    condition.check(etag(known))
+    condition.check(trigger_etag(known))
     await verbs.adelete(known.id, expected=condition.expected(known.version))
 
 
