@@ -67,7 +67,7 @@ LEFT_OUT: dict[str, set[str]] = {
 # Answers of the service that are other values than those of the store.
 RETURNED = {
     "Run": "RunShown",
-    "RunPage": "FoundRuns",
+    "RunPage": "FoundRunPage",
     "NewToken": "RemoteNewToken",
     "NewEndpoint": "RemoteNewEndpoint",
     "Endpoint": "EndpointShown",
@@ -80,7 +80,7 @@ RETURNED_BY = {
 OWN_NAMES = {
     "EndpointShown": "workbell.wire.webhooks",
     "FoundRun": "workbell.wire.runs",
-    "FoundRuns": "workbell.remote.values",
+    "FoundRunPage": "workbell.remote.values",
     "MadeRun": "workbell.wire.runs",
     "RemoteNewEndpoint": "workbell.remote.values",
     "RemoteNewToken": "workbell.remote.values",

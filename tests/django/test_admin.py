@@ -97,7 +97,7 @@ def test_a_service_for_this_machine_alone_gets_no_browser_of_another(
     monkeypatch: pytest.MonkeyPatch, service: str, host: str, is_led: bool
 ) -> None:
     """There the sign-in would go to whatever listens on the browser's own machine."""
-    monkeypatch.setattr("workbell.http.policies.service_address.running_at", lambda _store: service)
+    monkeypatch.setattr("workbell.http.binding.running_at", lambda _store: service)
     answer = signed_in(is_superuser=True).post(PAGE, {"backend": "default"}, headers={"host": host})
     tokens = list(task_backends["default"].bells.client.store.tokens.list(EVERY_TENANT))
     assert (answer.status_code == 302, len(tokens) == 1) == (is_led, is_led)

@@ -15,7 +15,7 @@ import pytest
 from tests.support.served import DEADLINE, served
 from tests.support.waiting import until
 from workbell import Workbell
-from workbell.http.policies.accept_errors import Accepting
+from workbell.http.policies.connections import Accepting
 from workbell.settings import Settings
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"

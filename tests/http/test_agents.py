@@ -24,9 +24,8 @@ from workbell.agent_program.handlers import Handlers
 from workbell.agent_program.program import Program
 from workbell.agent_program.server_connection import ServerConnection
 from workbell.engine.recover import Recover
-from workbell.http.features import run_stream
 from workbell.http.policies.access_watch import AuthHook
-from workbell.http.routes import agents
+from workbell.http.routes import agents, runs
 from workbell.model.ids import MOST_TOKEN
 from workbell.model.run import Run, Status
 from workbell.remote.address import address_of
@@ -354,7 +353,7 @@ async def test_a_run_that_was_taken_for_who_has_gone_meanwhile_is_handed_back(mo
 
 
 async def test_a_stream_has_every_line_of_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_stream, "PAGE", 2)
+    monkeypatch.setattr(runs, "LOG_PAGE", 2)
     async with opened() as scene:
         run = scene.bell.enqueue("backup", target="web-1")
         await scene.ask("POST", "/agents/self/poll", 200, {"session": "s"})

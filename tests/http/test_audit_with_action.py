@@ -17,7 +17,7 @@ from workbell.agents.verbs import Agents
 from workbell.app import Workbell
 from workbell.errors import StoreUnavailable
 from workbell.http.policies import audit_trail
-from workbell.http.routes.triggers import etag
+from workbell.http.routes.triggers import trigger_etag
 from workbell.model.access import TokenKind
 from workbell.model.audit import AuditEntry
 from workbell.stores.database import Batch, Row
@@ -172,7 +172,7 @@ async def test_a_refused_action_has_no_entry(sql_api: Api) -> None:
     things.client.triggers.update("counts", description="new")
     for method, path in (("PATCH", "/triggers/counts"), ("DELETE", "/triggers/counts"), ("DELETE", "/tenants/nobody")):
         answer = await sql_api.root.send(
-            method, f"{path}?tenant=a", json={"description": "x"}, headers={"If-Match": etag(stale)}
+            method, f"{path}?tenant=a", json={"description": "x"}, headers={"If-Match": trigger_etag(stale)}
         )
         assert answer.status_code in (404, 412)
     assert entries(sql_api.bell) == []

@@ -18,8 +18,8 @@ from tests.support.waiting import until
 from workbell import Workbell
 from workbell.http import server
 from workbell.http.framework.middleware import OPEN_LIMIT
-from workbell.http.policies import connection_deadlines, connection_limits
-from workbell.http.policies.connection_deadlines import EdgeProtocol
+from workbell.http.policies import connections
+from workbell.http.policies.connections import EdgeProtocol
 from workbell.settings import Settings
 
 LIMIT = 2 * 1024 * 1024  # of bodies, below the default
@@ -159,10 +159,10 @@ def test_who_has_a_token_sends_as_much_as_the_setting_says(site: Served, token: 
 
 def test_headers_have_a_deadline_however_they_drip(site: Served) -> None:
     silent, half = Caller(site), Caller(site, HALF_HEADERS)
-    after(site, connection_deadlines.HEADERS - 0.1)
+    after(site, connections.HEADERS - 0.1)
     half.say(b"a")
     assert not half.protocol.transport.is_closing()
-    after(site, connection_deadlines.HEADERS)
+    after(site, connections.HEADERS)
     assert silent.is_closed
     assert half.is_closed
 
@@ -170,41 +170,41 @@ def test_headers_have_a_deadline_however_they_drip(site: Served) -> None:
 def test_the_headers_of_a_later_request_have_a_deadline_too(site: Served) -> None:
     caller = Caller(site, HEALTH)
     assert caller.status() == 200
-    after(site, connection_deadlines.HEADERS)  # idle: that is uvicorn's affair, which closes it after five seconds
+    after(site, connections.HEADERS)  # idle: that is uvicorn's affair, which closes it after five seconds
     assert not caller.protocol.transport.is_closing()
     caller.say(HALF_HEADERS)
-    after(site, connection_deadlines.HEADERS)
+    after(site, connections.HEADERS)
     assert caller.is_closed
 
 
 def test_the_body_of_a_stranger_has_a_deadline_however_it_drips(site: Served) -> None:
     caller = Caller(site, PAIR + b"Content-Length: 1000\r\n\r\n{")
     site.call(site.server.check, 1000.0)
-    for second in range(1, int(connection_deadlines.BODY)):
+    for second in range(1, int(connections.BODY)):
         caller.say(b"a" * 50)
         site.call(site.server.check, 1000.0 + second)
     assert not caller.protocol.transport.is_closing()
-    site.call(site.server.check, 1000.0 + connection_deadlines.BODY)
+    site.call(site.server.check, 1000.0 + connections.BODY)
     assert caller.is_closed
 
 
 def test_the_rest_of_a_body_that_was_refused_has_a_deadline(site: Served) -> None:
     caller = Caller(site, PAIR + b"Content-Length: 100000\r\n\r\n{")
     assert caller.status() == 413
-    after(site, connection_deadlines.BODY)
+    after(site, connections.BODY)
     assert caller.is_closed
 
 
 def test_a_slow_upload_with_a_token_may_take_as_long_as_it_needs(site: Served, token: bytes) -> None:
     """137 bytes a second are enough; who sends less than that is cut."""
     parts = 20
-    caller = Caller(site, upload(token, connection_deadlines.BODY_LEAST * parts))
+    caller = Caller(site, upload(token, connections.BODY_LEAST * parts))
     until(lambda: caller.protocol.is_known, "the token to be checked")
     for number in range(parts - 1):
-        after_that = 1000.0 + number * (connection_deadlines.BODY_WINDOW + 1)
+        after_that = 1000.0 + number * (connections.BODY_WINDOW + 1)
         site.call(site.server.check, after_that)
-        caller.say(b"a" * connection_deadlines.BODY_LEAST)
-    caller.socket.sendall(b"a" * connection_deadlines.BODY_LEAST)
+        caller.say(b"a" * connections.BODY_LEAST)
+    caller.socket.sendall(b"a" * connections.BODY_LEAST)
     assert caller.status() == 201
 
 
@@ -213,8 +213,8 @@ def test_a_stalled_upload_with_a_token_is_cut(site: Served, token: bytes) -> Non
     until(lambda: caller.protocol.is_known, "the token to be checked")
     until(lambda: not caller.protocol.flow.read_paused, "the body to be read")
     site.call(site.server.check, 1000.0)
-    caller.say(b"a" * (connection_deadlines.BODY_LEAST - 1))
-    site.call(site.server.check, 1000.0 + connection_deadlines.BODY_WINDOW)
+    caller.say(b"a" * (connections.BODY_LEAST - 1))
+    site.call(site.server.check, 1000.0 + connections.BODY_WINDOW)
     assert caller.is_closed
 
 
@@ -225,7 +225,7 @@ def test_a_client_that_does_not_take_its_answer_is_cut(site: Served) -> None:
     until(lambda: caller.protocol.flow.write_paused, "the answer to be stuck")
     site.call(site.server.check, 1000.0)
     assert not transport.is_closing()
-    site.call(site.server.check, 1000.0 + connection_deadlines.TAKE)
+    site.call(site.server.check, 1000.0 + connections.TAKE)
     assert transport.is_closing()
 
 
@@ -246,7 +246,7 @@ def test_a_request_that_is_being_answered_has_no_deadline(site: Served, token: b
 def test_one_address_has_so_many_strangers_and_new_ones_are_served(
     site: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(connection_limits, "STRANGERS_OF_ADDRESS", 3)
+    monkeypatch.setattr(connections, "STRANGERS_OF_ADDRESS", 3)
     with caplog.at_level(logging.WARNING, "workbell.http"):
         waiting = [Caller(site, HALF_HEADERS) for _ in range(3)]
         served_too = []
@@ -261,7 +261,7 @@ def test_one_address_has_so_many_strangers_and_new_ones_are_served(
 
 def test_who_has_shown_a_token_is_no_stranger(site: Served, token: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many people behind one address, or a proxy: they are not held against each other."""
-    monkeypatch.setattr(connection_limits, "STRANGERS_OF_ADDRESS", 2)
+    monkeypatch.setattr(connections, "STRANGERS_OF_ADDRESS", 2)
     ask = asking(token, "/jobs")
     people = []
     for _ in range(6):
@@ -273,7 +273,7 @@ def test_who_has_shown_a_token_is_no_stranger(site: Served, token: bytes, monkey
 
 
 def test_clients_of_a_trusted_proxy_are_not_held_against_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection_limits, "STRANGERS_OF_ADDRESS", 2)
+    monkeypatch.setattr(connections, "STRANGERS_OF_ADDRESS", 2)
     monkeypatch.setattr(server, "TICKS", 10**9)
     bell = Workbell(store=fresh_store(), settings=Settings(http_port=0, http_trusted_proxies=("127.0.0.1",)))
     try:

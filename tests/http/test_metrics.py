@@ -15,9 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.support.fresh_store import fresh_store
 from workbell import Retry, Workbell
 from workbell.http.features import metrics
-from workbell.http.features.exposition import Family, Sample, written
-from workbell.http.features.metrics import FRESH
-from workbell.http.features.request_counts import RequestCounts
+from workbell.http.features.metrics import FRESH, Family, RequestCounts, Sample, written
 from workbell.model.agent import Agent
 from workbell.model.clock import ManualClock
 from workbell.model.ids import new_id

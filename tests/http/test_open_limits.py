@@ -16,7 +16,7 @@ from tests.support.waiting import until
 from workbell import Workbell
 from workbell.agents.verbs import Agents
 from workbell.http.policies.open_limits import OpenLimit
-from workbell.http.policies.rate_limits import CallerRates, Rate
+from workbell.http.policies.rate_limits import Allowance, CallerRates
 from workbell.http.routes import agents, runs
 from workbell.settings import Settings
 
@@ -101,7 +101,7 @@ async def test_polls_of_an_agent_are_bounded(sqlite_url: str, monkeypatch: pytes
 
 
 async def test_tickets_of_a_caller_and_of_a_tenant_have_a_rate(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = Rate(0.001, 2), Rate(0.001, 3)
+    slow = Allowance(0.001, 2), Allowance(0.001, 3)
     monkeypatch.setattr(api.app.state.service.ticket_rates, "_rates", CallerRates(*slow))
     for _ in range(2):
         await api.reader.ask("POST", "/sockets/tickets", 201)

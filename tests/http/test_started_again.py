@@ -13,7 +13,7 @@ from tests.support.fresh_store import fresh_store
 from workbell import Workbell
 from workbell.engine.role import Role
 from workbell.errors import ServiceUnavailable, SettingsError
-from workbell.http.features.enqueueing import Order
+from workbell.http.features.enqueue_groups import Order
 from workbell.settings import Settings
 
 
@@ -45,7 +45,7 @@ def test_what_comes_after_the_end_is_answered() -> None:
         service = bell._service()
         await service.close()
         with pytest.raises(ServiceUnavailable):
-            await asyncio.wait_for(service.enqueueing.put(bell, [Order("work", None, {})]), 30)
+            await asyncio.wait_for(service.enqueue_groups.put(bell, [Order("work", None, {})]), 30)
 
     asyncio.run(late())
     bell.close()

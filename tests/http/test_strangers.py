@@ -17,7 +17,7 @@ from tests.support.waiting import until
 from workbell import SchemaMismatch, StoreError, StoreUnavailable
 from workbell.access import verified
 from workbell.http.framework import cached_answers
-from workbell.http.pages import reference
+from workbell.http.pages import front
 from workbell.http.routes import files, health
 from workbell.version import __version__
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_the_reference_and_the_openapi_page_are_made_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
-    for part, verb in ((health, "openapi"), (reference, "openapi"), (reference, "_body")):
+    for part, verb in ((health, "openapi"), (front, "openapi"), (front, "_body")):
         monkeypatch.setattr(part, verb, _counted(made, verb, getattr(part, verb)))
     for path in ("/docs", "/openapi.json"):
         answers = await asyncio.gather(*(api.http.get(path) for _ in range(5)))

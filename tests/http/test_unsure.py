@@ -10,7 +10,7 @@ import pytest
 from tests.http.conftest import Api
 from workbell.client.local import LocalClient
 from workbell.errors import StoreError, StoreUnavailable
-from workbell.http.features.enqueueing import Order
+from workbell.http.features.enqueue_groups import Order
 from workbell.http.framework.problems import status_of
 from workbell.model.notification import Notification
 from workbell.model.request import Request
@@ -60,10 +60,10 @@ async def test_an_order_that_cannot_be_stored_does_not_touch_those_that_came_wit
     monkeypatch.setattr(
         LocalClient, "request", lambda _client, _job, payload, **_: bad if payload["to"] == "bad" else good
     )
-    enqueueing = api.app.state.service.enqueueing
+    groups = api.app.state.service.enqueue_groups
     first, second = await gather(
-        enqueueing.put(api.a, [Order("send", {"to": "a"}, {})]),
-        enqueueing.put(api.a, [Order("send", {"to": "bad"}, {})]),
+        groups.put(api.a, [Order("send", {"to": "a"}, {})]),
+        groups.put(api.a, [Order("send", {"to": "bad"}, {})]),
         return_exceptions=True,
     )
     assert first[0].id == good.new.run.id

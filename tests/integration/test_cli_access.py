@@ -16,7 +16,7 @@ from tests.support.command_line import assert_refused
 from workbell import Workbell
 from workbell.access.secret_text import is_token, new_text
 from workbell.cli.acting import operator
-from workbell.http.policies.service_address import forget_running, note_running
+from workbell.http.binding import forget_running, note_running
 from workbell.model.access import Scope, TokenKind
 from workbell.process.identity import process_name
 

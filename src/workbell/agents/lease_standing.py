@@ -15,20 +15,20 @@ from workbell.stores.port import Store
 UNSETTLED = (AttemptStatus.LOST, AttemptStatus.RUNNING)
 
 
-class Standing(Enum):
+class LeaseStanding(Enum):
     HELD = "held"
     SETTLED = "settled"  # its earlier report is written
     LOST = "lost"
 
 
-def standing(store: Store, run: Run, worker: str, token: int) -> Standing:
+def lease_standing(store: Store, run: Run, worker: str, token: int) -> LeaseStanding:
     """Standing of the lease with this token, for this worker."""
     if run.token == token and run.status is Status.RUNNING:
-        return Standing.HELD if run.worker == worker else Standing.LOST
+        return LeaseStanding.HELD if run.worker == worker else LeaseStanding.LOST
     ended = _attempt_under(store, run, token)
     if ended is None or ended.worker != worker or ended.status in UNSETTLED:
-        return Standing.LOST
-    return Standing.SETTLED
+        return LeaseStanding.LOST
+    return LeaseStanding.SETTLED
 
 
 def _attempt_under(store: Store, run: Run, token: int) -> Attempt | None:

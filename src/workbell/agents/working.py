@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from workbell.agents.claiming import AgentJobs, claim_for, keep_windows, take_for
-from workbell.agents.lease_standing import Standing, standing
+from workbell.agents.lease_standing import LeaseStanding, lease_standing
 from workbell.agents.log_lines import log_lines, progress_text
 from workbell.agents.naming import prefix_of, worker_name
 from workbell.agents.reports import outcome_of
@@ -211,13 +211,13 @@ class Working:
         text = progress_text(done, total, message)
         store = self._runtime.store
         run = self._find(agent, run_id)
-        held = standing(store, run, worker, token)
-        if held is Standing.LOST:
+        held = lease_standing(store, run, worker, token)
+        if held is LeaseStanding.LOST:
             raise _lost(run_id)
         taken = False
-        if held is Standing.HELD and text is not None:
+        if held is LeaseStanding.HELD and text is not None:
             taken = store.runs.set_progress(Held(run.id, token), text)
-        if held is Standing.HELD and lines:
+        if held is LeaseStanding.HELD and lines:
             stored = log_lines(store, run, lines, store.clock.now())
             taken = bool(store.logs.add([(token, line) for line in stored])) or taken
         return taken
@@ -230,10 +230,10 @@ class Working:
         store = self._runtime.store
         for _ in range(TRIES):
             run = self._find(agent, run_id)
-            held = standing(store, run, worker, token)
-            if held is Standing.SETTLED:
+            held = lease_standing(store, run, worker, token)
+            if held is LeaseStanding.SETTLED:
                 return False
-            if held is Standing.LOST:
+            if held is LeaseStanding.LOST:
                 raise _lost(run_id)
             if self._write(run, outcome_of(report, run)):
                 return True

@@ -14,7 +14,7 @@ from workbell.engine.handler_processes.entry import Entry, HookNames
 from workbell.engine.handler_processes.messages import Execute
 from workbell.engine.handler_processes.serve import HandlerServer
 from workbell.errors import JobsError
-from workbell.handlers.function_names import find_by_name, find_hook, name_of
+from workbell.handlers.function_names import find_by_name, find_hook, function_name
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.run_hooks import RunHook
 from workbell.handlers.worker_start import WorkerStart
@@ -100,7 +100,7 @@ class HooksByName:
             self._found[job.is_async] = [own.get(name) or RunHook(find_hook(name)) for name in names]
         if self._start is None:
             start = WorkerStart()
-            declared = {name_of(function): function for function in registry.worker_start.functions}
+            declared = {function_name(function): function for function in registry.worker_start.functions}
             for name in self._names.on_start:
                 start.add(declared.get(name) or find_hook(name))
             self._start = start

@@ -10,9 +10,9 @@ import msgspec
 
 from workbell.access.audit import PAGE
 from workbell.cli.bell import now_of, opened_client, say_empty
+from workbell.cli.find import short
 from workbell.cli.output import echo, make_console, one_line, print_json
 from workbell.cli.project import client_options, json_option, limit_option, open_project, tenant_option
-from workbell.cli.runs.find import short
 from workbell.cli.tokens.every import every_tenant_option, whose
 from workbell.cli.words import local
 from workbell.model.access import EVERY_TENANT

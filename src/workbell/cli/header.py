@@ -10,7 +10,7 @@ from workbell.app import Workbell
 from workbell.cli.bell import AnyClient
 from workbell.cli.output import can_draw, one_line, print_facts, print_lines
 from workbell.cli.project import Project
-from workbell.cli.words import due_in, in_words
+from workbell.cli.words import due_in, timing_in_words
 from workbell.model.schedule import Schedule
 from workbell.settings import safe_url
 from workbell.version import __version__
@@ -68,7 +68,7 @@ def _show_next(console: Console, bell: Workbell) -> None:
         assert schedule.next_run_at is not None
         start = Text().append("  next  " if index == 0 else "        ", "dim")
         start.append(f"{one_line(schedule.name, 30):{width}}  ")
-        lines.append((start, Text(f"{due_in(schedule.next_run_at, now)}: {in_words(schedule)}")))
+        lines.append((start, Text(f"{due_in(schedule.next_run_at, now)}: {timing_in_words(schedule)}")))
     rest, off = len(coming) - len(shown), len(schedules) - len(coming)
     more = [f"{rest:,} more"] if rest else []
     more += [f"{off:,} paused, off or over"] if off else []

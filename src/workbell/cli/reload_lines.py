@@ -6,7 +6,7 @@ import logging
 
 from workbell.app import Workbell
 from workbell.cli.run_lines import MoveStyle, RunLines
-from workbell.cli.words import in_words
+from workbell.cli.words import timing_in_words
 from workbell.job_files import FileProblem, FolderChange, JobFile
 
 RELOADED = MoveStyle("⟳", "@", "cyan", "reloaded")
@@ -51,7 +51,7 @@ class ReloadLines:
         if file.schedule is None:
             return []
         schedule = self._bell.schedules.get(file.name)
-        return [in_words(schedule) if schedule.active else f"{in_words(schedule)}; {schedule.reason}"]
+        return [timing_in_words(schedule) if schedule.active else f"{timing_in_words(schedule)}; {schedule.reason}"]
 
 
 class AlreadyPrinted(logging.Filter):

@@ -46,9 +46,9 @@ def listen(settings: Settings) -> socket.socket | None:
 
 def address(settings: Settings, http: socket.socket) -> str:
     """The URL of the service: the public one, else where it is reached from here."""
-    from workbell.http.binding import address_of
+    from workbell.http.binding import url_from_here
 
-    return public_address(settings) or address_of(*http.getsockname()[:2])
+    return public_address(settings) or url_from_here(*http.getsockname()[:2])
 
 
 def public_address(settings: Settings) -> str | None:

@@ -16,9 +16,9 @@ from workbell.timing.interval import show_span
 LATE = timedelta(seconds=2)  # later than a scheduler that is there would be
 
 
-def in_words(schedule: Schedule) -> str:
+def timing_in_words(schedule: Schedule) -> str:
     """When a schedule ticks, on one line."""
-    return one_line(words.in_words(schedule), 1000)
+    return one_line(words.schedule_in_words(schedule), 1000)
 
 
 class Next(NamedTuple):

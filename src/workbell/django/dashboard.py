@@ -62,7 +62,7 @@ def sign_in_url(backend: WorkbellBackend, request: Any, scope: Scope) -> str:
 
 
 def _address(backend: WorkbellBackend, request: Any) -> str:
-    from workbell.http.policies.service_address import running_at
+    from workbell.http.binding import running_at
 
     named = backend.options.get("dashboard")
     if named is not None:

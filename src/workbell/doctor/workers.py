@@ -10,7 +10,7 @@ from typing import Any
 from workbell.doctor.finding import MOST, Finding, each_unserved, with_remedy
 from workbell.doctor.spans import span
 from workbell.model.capability import unserved
-from workbell.model.rewind import in_words
+from workbell.model.rewind import rewinds_in_words
 from workbell.model.worker import Worker
 from workbell.stores.port import Counts, Store
 
@@ -91,7 +91,7 @@ def rewind_findings(store: Store, numbers: dict[str, Any]) -> Iterator[Finding]:
         return
     age = store.clock.now() - found[0].noticed_at
     more = ", and there are more" if len(found) == MOST_REWINDS else ""
-    says = f"the store was rewound, as workers noticed {span(age)} ago: {in_words(reversed(found))}{more}"
+    says = f"the store was rewound, as workers noticed {span(age)} ago: {rewinds_in_words(reversed(found))}{more}"
     remedy = (
         "`workbell workers rewinds` lists them: check what these runs did twice. Enqueue again what is gone, and check "
         "keys, events and schedules since that time."

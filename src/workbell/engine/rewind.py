@@ -23,9 +23,9 @@ from workbell.model.rewind import (
     Standing,
     StorePosition,
     compare,
-    in_words,
     is_forgotten,
     may_have_ended,
+    rewinds_in_words,
     suspicion,
 )
 from workbell.model.run import Run, Status
@@ -179,7 +179,7 @@ class RewindWatch:
             log.error(
                 "the store was rewound (%s): %s; `workbell doctor` says what to check",
                 self._why,
-                in_words(self._found),
+                rewinds_in_words(self._found),
                 extra={"worker_id": self._worker},
             )
         elif self._suspected:

@@ -115,7 +115,7 @@ class DeclaredTriggers:
                     one.job,
                     one.pattern,
                     one.job,
-                    name_of(one),
+                    trigger_name(one),
                 )
 
 
@@ -187,7 +187,7 @@ class TriggerPlan:
         return (trigger.declared_at or trigger.updated_at) >= self._now - ALIVE_WITHIN
 
     def _add(self, wanted: Wanted) -> None:
-        name = next((name for name in (wanted.job, name_of(wanted)) if name not in self._named), None)
+        name = next((name for name in (wanted.job, trigger_name(wanted)) if name not in self._named), None)
         if name is None:
             self.refused.append(wanted)
             return
@@ -208,7 +208,7 @@ class TriggerPlan:
         self._named[name] = made
 
 
-def name_of(wanted: Wanted) -> str:
+def trigger_name(wanted: Wanted) -> str:
     """The name of a trigger that is not the first of its job."""
     name = f"{wanted.job}:{wanted.pattern}"
     if len(name) <= NAME_LIMIT:

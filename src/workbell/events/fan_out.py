@@ -13,8 +13,8 @@ from workbell.events.subscriptions import Subscriber
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import DEPTH_LIMIT, Event, FannedOut, Match, MatchOutcome
 from workbell.model.job import DELIVERY, UNKNOWN, RunTerms
-from workbell.model.limit import NO_LIMITS, key_of
-from workbell.model.request import made_by_rule, options_of
+from workbell.model.limit import NO_LIMITS, limit_key
+from workbell.model.request import made_by_rule, run_options
 from workbell.model.retry import ONCE
 from workbell.model.run import Lane, NewRun
 from workbell.model.run_defaults import Maker, RunDefaults, layered
@@ -65,7 +65,7 @@ def request_for(event: Event, subscriber: Subscriber, now: datetime, destination
     return made_by_rule(
         destination.lane,
         destination.said,
-        options_of(destination.said, maker, trigger=subscriber.id, depth=event.depth, quiet=event.system),
+        run_options(destination.said, maker, trigger=subscriber.id, depth=event.depth, quiet=event.system),
         due=now,
         now=now,
         maker=maker,
@@ -80,7 +80,7 @@ def destination_for(trigger: Trigger, terms: RunTerms = UNKNOWN) -> Destination:
     said = layered(trigger.said, terms.defaults)
     if said.retry is None and terms.retry is None:
         said = msgspec.structs.replace(said, retry=DEFAULT_RETRY)
-    key = None if terms.limits is NO_LIMITS else key_of(terms.limits, terms.template)
+    key = None if terms.limits is NO_LIMITS else limit_key(terms.limits, terms.template)
     lane = Lane(trigger.tenant, said.queue or terms.queue, trigger.job, said.target, key)
     return Destination(lane, said, terms.template, terms.refusal)
 

@@ -12,7 +12,7 @@ from typing import Any
 from workbell.errors import JobsError
 
 
-def name_of(function: Callable[..., Any]) -> str:
+def function_name(function: Callable[..., Any]) -> str:
     """`module:function`, by which another process finds it."""
     return f"{function.__module__}:{function.__qualname__}"
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast
 from workbell.errors import EndpointRefused, InvalidOption, JobsError
 from workbell.handlers.alert_urls import checked_url
 from workbell.handlers.context import Context, commit_database, detached, end_database
-from workbell.handlers.function_names import name_of
+from workbell.handlers.function_names import function_name
 from workbell.handlers.process_isolation import Isolation
 from workbell.handlers.run_hooks import RunHook
 from workbell.handlers.services import JobServices
@@ -70,7 +70,7 @@ class JobFunction(Generic[P, R]):
         self.description = description or inspect.getdoc(function) or ""
         self.signature = Signature(self.name, function)
         self.is_async = inspect.iscoroutinefunction(function)
-        self.handler = handler or name_of(function)
+        self.handler = handler or function_name(function)
         self.limits = limits
         self.check_limits()
         self.isolation = isolation  # none: it runs among others

@@ -12,7 +12,7 @@ from typing import Any
 
 from workbell.errors import InvalidOption, JobsError
 from workbell.handlers.context import Context
-from workbell.handlers.function_names import location_of, name_of
+from workbell.handlers.function_names import function_name, location_of
 
 KINDS = ("plain", "async")
 
@@ -23,7 +23,7 @@ class RunHook:
     def __init__(self, function: Any, only: str | None = None) -> None:
         _check(function, only)
         self.function: Callable[..., Any] = function
-        self.name = name_of(function)
+        self.name = function_name(function)
         self.is_async = inspect.isasyncgenfunction(function)
         self.only = only
         self._takes_context = _takes_context(function)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbell.errors import JobsError
-from workbell.handlers.function_names import location_of, name_of
+from workbell.handlers.function_names import function_name, location_of
 from workbell.model.error_text import in_a_sentence
 
 
@@ -28,7 +28,7 @@ class WorkerStart:
 
     @property
     def names(self) -> Sequence[str]:
-        return [name_of(function) for function in self._functions]
+        return [function_name(function) for function in self._functions]
 
     def add(self, function: Any) -> None:
         _check(function)

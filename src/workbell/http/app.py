@@ -13,12 +13,47 @@ from starlette.responses import Response
 from workbell.errors import WorkbellError
 from workbell.http.framework import problems
 from workbell.http.framework.middleware import Gate
+from workbell.http.framework.operations import ServedOperation
 from workbell.http.framework.router import ApiRoutes
 from workbell.http.pages.front import PAGE_ROUTES, unknown, wants_page
-from workbell.http.routes.all import SERVED
-from workbell.http.routes.health import PLAIN_ROUTES
-from workbell.http.routes.sockets import SOCKET_ROUTES
+from workbell.http.routes import (
+    access,
+    agents,
+    events,
+    files,
+    health,
+    jobs,
+    notifications,
+    overview,
+    queues,
+    rounds,
+    runs,
+    schedules,
+    sockets,
+    triggers,
+    webhooks,
+    workers,
+)
 from workbell.http.service import Service
+
+SERVED: list[ServedOperation] = [
+    *runs.served,
+    *events.served,
+    *jobs.served,
+    *schedules.served,
+    *agents.served,
+    *access.served,
+    *notifications.served,
+    *sockets.served,
+    *triggers.served,
+    *webhooks.served,
+    *queues.served,
+    *workers.served,
+    *rounds.served,
+    *files.served,
+    *overview.served,
+    *health.served,
+]
 
 
 def make_app(service: Service) -> Starlette:
@@ -30,7 +65,7 @@ def make_app(service: Service) -> Starlette:
         await service.close()
 
     app = Starlette(
-        routes=[ApiRoutes(SERVED), *PLAIN_ROUTES, *SOCKET_ROUTES, *PAGE_ROUTES],
+        routes=[ApiRoutes(SERVED), *health.PLAIN_ROUTES, *sockets.SOCKET_ROUTES, *PAGE_ROUTES],
         exception_handlers={
             WorkbellError: problems.on_workbell_error,
             problems.InvalidRequest: problems.on_invalid,

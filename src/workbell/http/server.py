@@ -12,13 +12,9 @@ import uvicorn
 
 from workbell.errors import SettingsError
 from workbell.http.app import make_app
-from workbell.http.binding import BACKLOG, check_open
-from workbell.http.policies.accept_errors import Accepting
-from workbell.http.policies.connection_deadlines import EdgeProtocol
-from workbell.http.policies.connection_limits import Edge
-from workbell.http.policies.service_address import forget_running, note_running
+from workbell.http.binding import BACKLOG, check_open, forget_running, note_running
+from workbell.http.policies.connections import Accepting, Edge, EdgeProtocol, SocketProtocol
 from workbell.http.service import Service
-from workbell.http.sockets.protocol import SocketProtocol
 from workbell.model.client_address import TrustedProxies
 
 log = logging.getLogger("workbell.http")

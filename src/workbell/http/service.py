@@ -9,17 +9,16 @@ from typing import Any, TypeVar
 from starlette.requests import HTTPConnection, Request
 
 from workbell.agents.long_polls import LongPolls
+from workbell.agents.verbs import Agents
 from workbell.client.local import LocalClient
 from workbell.engine.one_shot import OneShot
 from workbell.errors import Forbidden, InvalidOption, NotFound, TooMany, Unauthorized
 from workbell.http.features.doctor_checks import Doctor
-from workbell.http.features.enqueueing import Enqueueing
+from workbell.http.features.enqueue_groups import EnqueueGroups
 from workbell.http.features.hints import HintListener
-from workbell.http.features.metrics import Metrics
-from workbell.http.features.request_counts import RequestCounts
-from workbell.http.framework.cached_answers import CachedPages, Readiness
-from workbell.http.framework.call import KNOWN, ApiCall
-from workbell.http.framework.raw_headers import header_of
+from workbell.http.features.metrics import Metrics, RequestCounts
+from workbell.http.framework.cached_answers import CachedPages, CachedReadiness
+from workbell.http.framework.call import KNOWN, ApiCall, header_of
 from workbell.http.policies.access_watch import AccessWatch, AuthHook, ask_hook
 from workbell.http.policies.open_limits import OpenCounts
 from workbell.http.policies.origins import allowed_hosts, host_is_allowed, origin_is_allowed
@@ -78,20 +77,21 @@ class Service:
         self._begin()
         self.metrics = Metrics(client, self.measured, lambda: len(self.hub))
         self._clients = {client.tenant: client}
+        self._agents: dict[str, Agents] = {}
         self.ticket_rates = TicketRates()
         self._failures = Buckets(FAILURES, 5 * FAILURES)
         self._rates = Buckets(settings.http_rate, max(settings.http_rate, 1)) if settings.http_rate else None
 
     def _begin(self) -> None:
         self.stopping = asyncio.Event()
-        self.enqueueing = Enqueueing(self.client)
+        self.enqueue_groups = EnqueueGroups(self.client)
         self.hint_listener = HintListener(self.client.store)
         self.waiting_agents = LongPolls(
             self.client.store, self.client.runtime.hop, self.hint_listener.listen, self.stopping
         )
         self.access_watch = AccessWatch(self.client, self.auth)
         self.pages = CachedPages(self.client)
-        self.readiness = Readiness(self.client)
+        self.readiness = CachedReadiness(self.client)
         self.opened = OpenCounts()
         self.hub = Hub(self)
         self.doctor = Doctor()
@@ -108,7 +108,7 @@ class Service:
     def begin_again(self) -> None:
         """Create the state of the event loop again, after a stop or on another loop."""
         self.hint_listener.close()
-        self.enqueueing.close(wait=False)
+        self.enqueue_groups.close(wait=False)
         self._begin()
 
     # Authentication
@@ -217,8 +217,15 @@ class Service:
         found = self._clients.get(tenant)
         if found is None:
             if len(self._clients) >= MOST_CLIENTS:
-                self._clients = {self.client.tenant: self.client}
+                self._clients, self._agents = {self.client.tenant: self.client}, {}
             found = self._clients[tenant] = self.client.for_tenant(tenant)
+        return found
+
+    def agents_of(self, client: LocalClient) -> Agents:
+        """The verbs about agents of a client's tenant."""
+        found = self._agents.get(client.tenant)
+        if found is None:
+            found = self._agents[client.tenant] = Agents(client.runtime, client.verified, self.settings.lease_span)
         return found
 
     # Waiting, which ends with the server
@@ -254,7 +261,7 @@ class Service:
     async def close(self) -> None:
         """Close the service, after the last request."""
         self.stop()
-        await on_own_thread("close", self.enqueueing.close)
+        await on_own_thread("close", self.enqueue_groups.close)
 
 
 def service_of(connection: HTTPConnection) -> Service:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from workbell.model.run import NewRun
-from workbell.model.unreadable import about, failure_of, value_of
+from workbell.model.unreadable import about, failure_of, value_in_row
 
 SYSTEM_SOURCE = "/workbell"
 DEPTH_LIMIT = 8  # of events that cause runs that cause events …
@@ -36,7 +36,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     @property
     def data(self) -> Any:
         """Data of the event, as plain JSON values."""
-        return value_of(f"the data of event {self.id}", self.data_text)
+        return value_in_row(f"the data of event {self.id}", self.data_text)
 
     @property
     def unreadable(self) -> str | None:

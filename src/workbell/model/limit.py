@@ -138,7 +138,7 @@ def limit_of_tenant(tenant: str, concurrency: int | None, rate: str | None) -> L
     return Limit(tenant, ALL_JOBS, False, None, concurrency, None if rate is None else Rate.parse(rate))
 
 
-def key_of(limits: Limits, input_text: str | None) -> str | None:
+def limit_key(limits: Limits, input_text: str | None) -> str | None:
     """The value of the key in a payload, as a text; none, if nothing is counted by a key."""
     path = limits.key
     if path is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from workbell.model.unreadable import about, failure_of, value_of
+from workbell.model.unreadable import about, failure_of, value_in_row
 from workbell.model.users import UserId
 
 
@@ -23,7 +23,7 @@ class Notification(msgspec.Struct, frozen=True):
 
     @property
     def data(self) -> Any:
-        return value_of(f"the data of notification {self.id}", self.text)
+        return value_in_row(f"the data of notification {self.id}", self.text)
 
     @property
     def unreadable(self) -> str | None:

@@ -263,7 +263,7 @@ def made_by_rule(
     schedule: str | None = None,
     event: str | None = None,
 ) -> NewRun:
-    """A new run of a schedule or a trigger, with what was said about its runs. `options` is what `options_of` made."""
+    """A new run of a schedule or a trigger, with what was said about its runs. `options` is what `run_options` made."""
     run = Run(
         new_id(),
         lane,
@@ -284,7 +284,7 @@ def made_by_rule(
     return NewRun(run, replace_tag=bool(said.replace_tag) and said.tag is not None)
 
 
-def options_of(said: RunDefaults, maker: Maker, **own: Any) -> Options:
+def run_options(said: RunDefaults, maker: Maker, **own: Any) -> Options:
     """The settings that are stored with each run: those for all runs, and a run's own."""
     return Options(
         retry=said.retry,

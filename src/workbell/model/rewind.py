@@ -198,7 +198,7 @@ def executed_before(rewinds: Iterable[Rewind]) -> str:
     return " ".join(f"{EXECUTED_BEFORE}: worker {one.worker} {one.detail}." for one in rewinds)
 
 
-def in_words(found: Iterable[Rewind]) -> str:
+def rewinds_in_words(found: Iterable[Rewind]) -> str:
     """How many runs of each kind there are, with the first ids."""
     by_kind: dict[RewindKind, list[str]] = {}
     for one in found:

@@ -12,7 +12,7 @@ from workbell.model.error_text import error_type
 from workbell.model.ids import lane_id
 from workbell.model.keys import shown_key
 from workbell.model.retry import DEFAULT, Retry
-from workbell.model.unreadable import FAILURES, about, decode_json, failure_of, value_of
+from workbell.model.unreadable import FAILURES, about, decode_json, failure_of, value_in_row
 from workbell.model.users import UserId, shown_user
 
 # gc=False: the structs below cannot be part of a reference cycle, so the garbage collector skips them.
@@ -236,12 +236,12 @@ class Run(msgspec.Struct, frozen=True, gc=False):
     @property
     def input(self) -> dict[str, Any]:
         """The arguments, by name."""
-        return value_of(f"the input of run {self.id}", self.input_text) or {}
+        return value_in_row(f"the input of run {self.id}", self.input_text) or {}
 
     @property
     def result(self) -> Any:
         """Result of the handler."""
-        return value_of(f"the result of run {self.id}", self.result_text)
+        return value_in_row(f"the result of run {self.id}", self.result_text)
 
     @property
     def unreadable_columns(self) -> dict[str, str]:
@@ -280,7 +280,7 @@ class Run(msgspec.Struct, frozen=True, gc=False):
     @property
     def progress(self) -> dict[str, Any] | None:
         """`{"done", "total", "message"}` as last reported by the handler."""
-        progress: dict[str, Any] | None = value_of(f"the progress of run {self.id}", self.progress_text)
+        progress: dict[str, Any] | None = value_in_row(f"the progress of run {self.id}", self.progress_text)
         return progress
 
     def __repr__(self) -> str:
@@ -328,7 +328,7 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
     @property
     def result(self) -> Any:
         """Result of the handler, or the one it gave with its error."""
-        return value_of(f"the result of attempt {self.number} of run {self.run}", self.result_text)
+        return value_in_row(f"the result of attempt {self.number} of run {self.run}", self.result_text)
 
     @property
     def error_type(self) -> str | None:

@@ -76,7 +76,7 @@ def failure_of(text: str | None, *, is_object: bool = False) -> str | None:
     return None
 
 
-def value_of(what: str, text: str | None) -> Any:
+def value_in_row(what: str, text: str | None) -> Any:
     """A stored text as plain values; raises UnreadableRow."""
     try:
         return None if text is None else decode_json(text)

@@ -7,8 +7,7 @@ from urllib.parse import urlsplit
 
 from workbell.errors import InvalidUrl
 from workbell.model.loopback import is_loopback
-
-PREFIX = "/api/v1"
+from workbell.wire.operation import PREFIX
 
 
 class Address(NamedTuple):

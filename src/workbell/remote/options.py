@@ -35,7 +35,7 @@ def request(job: object, payload: dict[str, Any] | None, options: EnqueueOptions
     check_names(options)
     if options.get("connection") is not None:
         no_connection()
-    job_name = name_of(job)
+    job_name = name_of_job(job)
     if payload is not None and not isinstance(payload, dict):
         raise InvalidPayload(f"job {job_name}: the payload must be a dict of arguments, got {type(payload).__name__}.")
     fields: dict[str, Any] = {"job": job_name}
@@ -57,7 +57,7 @@ def with_id(body: msgspec.Raw) -> msgspec.Raw:
     return msgspec.Raw(b'{"id":"%s",%s' % (new_id().encode(), bytes(body)[1:]))
 
 
-def name_of(job: object) -> str:
+def name_of_job(job: object) -> str:
     """The name of a job, given as text or as the declared function."""
     return name("job", job if isinstance(job, str) else getattr(job, "name", job))
 
@@ -71,7 +71,7 @@ def as_json(word: str, value: Any) -> Any:
     if word == "retry" and value is not None:
         return msgspec.structs.asdict(read_retry(value))
     if word in JOBS and value is not None:
-        return name_of(value)
+        return name_of_job(value)
     return value
 
 

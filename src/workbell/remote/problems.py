@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeAlias, TypeVar
 
 import msgspec
@@ -10,32 +10,22 @@ import msgspec
 from workbell import errors
 from workbell.errors import (
     DuplicateRun,
-    Forbidden,
     InvalidOption,
-    NotFound,
     ServiceUnavailable,
-    TooLarge,
-    TooMany,
-    Unauthorized,
     WorkbellError,
 )
 from workbell.model.payload import clean_text
 from workbell.remote.call import RemoteCall, Reply
+from workbell.wire.problem import BY_STATUS, PROBLEM_JSON, TYPE
 
-TYPE = "urn:workbell:error:"
-PROBLEM, PAGE = "application/problem+json", "text/html"
-BY_STATUS: dict[int, type[WorkbellError]] = {
+PAGE = "text/html"
+OTHERS: Mapping[int, type[WorkbellError]] = {
     400: InvalidOption,
-    401: Unauthorized,
-    403: Forbidden,
-    404: NotFound,
-    413: TooLarge,
     422: InvalidOption,
-    429: TooMany,
     502: ServiceUnavailable,
-    503: ServiceUnavailable,
     504: ServiceUnavailable,
 }
+"""Classes for statuses of problems whose class this version does not know, and of proxies."""
 
 
 T = TypeVar("T")
@@ -60,7 +50,7 @@ def problem_of(content_type: str, content: bytes) -> ServiceProblem | None:
 
     Proxies, login pages and other programs answer with any status. Only our own type says that this is not theirs.
     """
-    if _media_type(content_type) != PROBLEM:
+    if _media_type(content_type) != PROBLEM_JSON:
         return None
     try:
         problem = msgspec.json.decode(content, type=ServiceProblem)
@@ -75,7 +65,7 @@ ErrorClass: TypeAlias = Callable[[ServiceProblem, int], type[WorkbellError]]
 
 def same_class(problem: ServiceProblem, status: int) -> type[WorkbellError]:
     """The class that the service raised; by the status, if this version does not know it."""
-    return _kind(problem.name) or BY_STATUS.get(status, WorkbellError)
+    return _kind(problem.name) or BY_STATUS.get(status) or OTHERS.get(status, WorkbellError)
 
 
 def error_of(reply: Reply, shown: str, choose: ErrorClass = same_class) -> WorkbellError:

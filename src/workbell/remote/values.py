@@ -29,7 +29,7 @@ class RemoteNewEndpoint(NamedTuple):
         return f"NewEndpoint({self.endpoint.id!r}, secret=…)"
 
 
-class FoundRuns(NamedTuple):
+class FoundRunPage(NamedTuple):
     """Runs, newest first, and the id to continue `before`; None: there are no more."""
 
     runs: list[FoundRun]

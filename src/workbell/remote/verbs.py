@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from workbell.model.users import UserId
     from workbell.model.worker import SeenWorker
     from workbell.notices.notifications import Listed
-    from workbell.remote.values import FoundRuns, RemoteNewEndpoint, RemoteNewToken
+    from workbell.remote.values import FoundRunPage, RemoteNewEndpoint, RemoteNewToken
     from workbell.runs.jobs import JobChanges, JobOptions
     from workbell.scheduling.declare import ScheduleChanges, ScheduleSettings
     from workbell.webhooks.endpoints import EndpointSettings
@@ -80,11 +80,13 @@ class RemoteRuns(RemotePart):
     ) -> builtins.list[FoundRun]:
         return await self._transport.afollow(plans.runs_call(before=before, limit=limit, **wanted))
 
-    def page(self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]) -> FoundRuns:
+    def page(self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]) -> FoundRunPage:
         """The same in bounded time and size: a page may have fewer, or none; go on `before` its `next`."""
         return self._transport.follow(plans.runs_page(before=before, limit=limit, **wanted))
 
-    async def apage(self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]) -> FoundRuns:
+    async def apage(
+        self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]
+    ) -> FoundRunPage:
         return await self._transport.afollow(plans.runs_page(before=before, limit=limit, **wanted))
 
     def count(self, **wanted: Unpack[FilterOptions]) -> Counted:
@@ -1221,13 +1223,13 @@ class ClientVerbs:
 
     def page_of_runs(
         self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]
-    ) -> FoundRuns:
+    ) -> FoundRunPage:
         """The same in bounded time and size: a page may have fewer, or none; go on `before` its `next`."""
         return self.runs.page(before=before, limit=limit, **wanted)
 
     async def apage_of_runs(
         self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]
-    ) -> FoundRuns:
+    ) -> FoundRunPage:
         return await self.runs.apage(before=before, limit=limit, **wanted)
 
     def count_runs(self, **wanted: Unpack[FilterOptions]) -> Counted:

@@ -11,7 +11,7 @@ from workbell.errors import InvalidOption, InvalidPayload, JobDisabled, Unreadab
 from workbell.handlers.current_run import current_run, depth_behind, traced
 from workbell.handlers.job_function import JobFunction
 from workbell.model.job import BUILT_IN, TENANT, UNKNOWN, Job, RunTerms, job_disabled, name, refused, unknown_job
-from workbell.model.limit import NO_LIMITS, key_of
+from workbell.model.limit import NO_LIMITS, limit_key
 from workbell.model.merge_patch import merge_input
 from workbell.model.payload import encode
 from workbell.model.request import EnqueueOptions, Request, check_names, make_request, plain_request
@@ -64,7 +64,7 @@ class Enqueuing:
         if terms.refusal is not None:
             raise UnreadableRow(terms.refusal)
         now = store.clock.now()
-        key = None if terms.limits is NO_LIMITS else key_of(terms.limits, text)
+        key = None if terms.limits is NO_LIMITS else limit_key(terms.limits, text)
         parent = current_run.get()
         depth = 0 if parent is None else depth_behind(parent)
         defaults = terms.defaults

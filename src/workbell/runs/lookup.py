@@ -1,4 +1,4 @@
-"""One run of a tenant: found by its id, and why it is not running."""
+"""Runs of a tenant: found by an id, shown with their retries, and why one is not running."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from workbell.runs.runtime import Runtime
 from workbell.runs.why import explain
 from workbell.stores.port import Store
 from workbell.webhooks.slowed import slowed
+from workbell.wire.runs import FoundRun, RetriedBy
 
 NOWHERE = (
     "There is no job {job!r} in the store: its definition was deleted, or no worker that declares it has started yet; "
@@ -39,6 +40,13 @@ class Why(NamedTuple):
 
     text: str
     workers: Sequence[str]
+
+
+def found_runs(runtime: Runtime, runs: Sequence[Run]) -> list[FoundRun]:
+    """Runs with their newest retries, in one read of the store: only finished runs can have been retried."""
+    retries = runtime.store.reports.retries([run.id for run in runs if run.status.final])
+    shown = {run_id: RetriedBy(id=retry.id, status=retry.status) for run_id, retry in retries.items()}
+    return [FoundRun.of(run, retried_by=shown.get(run.id)) for run in runs]
 
 
 def why_waiting(runtime: Runtime, run: Run) -> Why:

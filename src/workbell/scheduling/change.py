@@ -10,7 +10,7 @@ import msgspec
 from workbell.errors import InvalidOption
 from workbell.model.schedule import Schedule, ScheduleKind
 from workbell.scheduling.declare import ScheduleSettings
-from workbell.timing import Interval, options_of
+from workbell.timing import Interval, timing_options
 
 WHEN = ("cron", "every", "at")
 
@@ -27,7 +27,7 @@ def _settings_of(schedule: Schedule, *, when: bool) -> dict[str, Any]:
     """With its URLs as they are stored."""
     said = msgspec.structs.asdict(schedule.options)
     said |= {"timezone": schedule.timezone, "payload": schedule.payload, "enabled": schedule.enabled}
-    return said | (options_of(schedule.kind.value, schedule.expression) if when else {})
+    return said | (timing_options(schedule.kind.value, schedule.expression) if when else {})
 
 
 def check_changeable(schedule: Schedule) -> None:

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import cast
 
 from workbell.model.job import UNKNOWN, RunTerms
-from workbell.model.limit import key_of
+from workbell.model.limit import limit_key
 from workbell.model.merge_patch import merge_input
-from workbell.model.request import EnqueueOptions, made_by_rule, options_of
+from workbell.model.request import EnqueueOptions, made_by_rule, run_options
 from workbell.model.run import Lane, NewRun, RunWindow
 from workbell.model.run_defaults import RUN_WORDS, Maker, layered
 from workbell.model.schedule import Schedule
@@ -19,11 +19,11 @@ def request_for(schedule: Schedule, due: datetime, now: datetime, maker: Maker, 
     options, window = schedule.options, schedule.options.window
     said = layered(options, terms.defaults)
     text = merge_input(schedule.job, terms.template, options.payload)
-    key = key_of(terms.limits, text) if terms.limits.key is not None else None
+    key = limit_key(terms.limits, text) if terms.limits.key is not None else None
     return made_by_rule(
         Lane(schedule.tenant, said.queue or terms.queue, schedule.job, said.target, key),
         said,
-        options_of(
+        run_options(
             said,
             maker,
             alerts=options.alert_url is not None,

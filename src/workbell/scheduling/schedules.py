@@ -31,7 +31,7 @@ from workbell.scheduling.find import find_schedule, schedules_named
 from workbell.scheduling.preview import tried_timing, upcoming_ticks
 from workbell.scheduling.request import enqueue_options
 from workbell.scheduling.rule import first_runs, rule_of
-from workbell.scheduling.words import in_words
+from workbell.scheduling.words import schedule_in_words
 from workbell.stores.measuring import measure_old_time
 from workbell.timing import Once
 from workbell.timing.zones import resolve_timezone
@@ -301,7 +301,7 @@ class Schedules:
                 job=schedule.job,
                 due=schedule.next_run_at,
                 timezone=schedule.timezone,
-                in_words=in_words(schedule),
+                in_words=schedule_in_words(schedule),
             )
             for schedule in self._runtime.store.reports.upcoming(self._runtime.tenant, limit)
             if schedule.next_run_at is not None

@@ -7,7 +7,7 @@ from workbell.model.schedule import Schedule
 from workbell.scheduling.rule import ScheduleRule, rule_of
 
 
-def in_words(schedule: Schedule) -> str:
+def schedule_in_words(schedule: Schedule) -> str:
     """When a schedule ticks: `every 5 minutes, Europe/Paris`; its expression, where that cannot be read."""
     try:
         return rule_in_words(rule_of(schedule))

@@ -4,7 +4,7 @@ from workbell.timing.cron import Cron
 from workbell.timing.interval import Interval
 from workbell.timing.jitter import jitter
 from workbell.timing.once import Once
-from workbell.timing.timing import Timing, options_of, read_timing
+from workbell.timing.timing import Timing, read_timing, timing_options
 from workbell.timing.window import Window, find_next_inside
 from workbell.timing.zones import resolve_timezone
 
@@ -16,7 +16,7 @@ __all__ = [
     "Window",
     "find_next_inside",
     "jitter",
-    "options_of",
     "read_timing",
     "resolve_timezone",
+    "timing_options",
 ]

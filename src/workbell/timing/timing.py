@@ -45,7 +45,7 @@ def read_timing(kind: str, expression: str, timezone: str) -> Timing:
     raise _unknown(kind)
 
 
-def options_of(kind: str, expression: str) -> dict[str, Any]:
+def timing_options(kind: str, expression: str) -> dict[str, Any]:
     """A stored timing in the words in which one is given: `cron`, or `every` and `anchor`, or `at`."""
     if kind == "cron":
         return {"cron": expression}

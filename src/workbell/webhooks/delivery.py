@@ -29,7 +29,7 @@ from workbell.trust.sealing import Sealer
 from workbell.webhooks.disabling import disable, is_given_up
 from workbell.webhooks.endpoints import TIMEOUT
 from workbell.webhooks.limits import STANDARD, DeliveryLimits
-from workbell.webhooks.message import body_of, headers_of
+from workbell.webhooks.message import delivery_body, delivery_headers
 from workbell.webhooks.to_all import send_to_all
 from workbell.webhooks.verdict import DeliveryVerdict, summary_of, verdict
 
@@ -101,10 +101,10 @@ class Deliverer:
             return Cancel("its event was removed")
         if endpoint.unreadable is not None:  # it may be mended: nothing is sent unsigned, and it is not its fault
             raise TryAgain(f"endpoint {endpoint.id}: {endpoint.unreadable}", result={"status_code": None})
-        body, now = body_of(event), self._store.clock.now()
+        body, now = delivery_body(event), self._store.clock.now()
         sender = self._senders(self._allow, endpoint.timeout or TIMEOUT)
         try:
-            headers = headers_of(ctx.run, endpoint, event, body, now, self._sealer)
+            headers = delivery_headers(ctx.run, endpoint, event, body, now, self._sealer)
             answer = await sender.post(self._sealer.open_url(endpoint.url), body, headers)
         except (SecretSealed, MissingPackage) as error:  # our own fault: it does not count against the endpoint
             raise TryAgain(str(error), result={"status_code": None}) from None

@@ -17,13 +17,13 @@ USER_AGENT = f"Workbell/{__version__}"
 _headers = msgspec.json.Decoder(dict[str, str])
 
 
-def body_of(event: Event) -> bytes:
+def delivery_body(event: Event) -> bytes:
     """The event as CloudEvents writes it in JSON. `timestamp`, an extension of it, is what Standard Webhooks calls its
     time; with `type` and `data` it has the three fields that those recommend. The same bytes at every attempt."""
     return msgspec.json.encode(event.cloud_event() | {"timestamp": event.time})
 
 
-def headers_of(
+def delivery_headers(
     delivery: Run, endpoint: Endpoint, event: Event, body: bytes, now: datetime, sealer: Sealer
 ) -> dict[str, str]:
     """The endpoint's own headers, the delivery and its attempt, and signatures by every secret that is valid now."""

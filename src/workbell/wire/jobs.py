@@ -18,7 +18,7 @@ from workbell.model.run_settings import SETTINGS
 from workbell.model.schema_examples import RUN_ID
 from workbell.model.unreadable import UNREADABLE, sentence_of, told
 from workbell.wire.fields import JsonObjectOrNull, Limit, Name, Time, given, raw, text_of
-from workbell.wire.operation import IF_MATCH, Items, ListPage, Operations, Query, Shown
+from workbell.wire.operation import Items, ListPage, Operations, Query, Shown
 from workbell.wire.pauses import Resumed
 from workbell.wire.retry import RetryBody, RetryShown
 from workbell.wire.run_settings import RunSettingsBody, RunSettingsShown
@@ -217,7 +217,7 @@ get = operations.add(
     Scope.READ,
     JobShown,
     "Show a job.",
-    more={304: "Not Modified"},
+    versioned=True,
 )
 put = operations.add(
     "put",
@@ -233,7 +233,7 @@ declares is changed there.""",
     body=JobBody,
     shown=JobShown,
     examples=[{"handler": "email", "payload": {"region": "eu"}, "queue": "mail"}],
-    headers=(IF_MATCH,),
+    versioned=True,
 )
 change = operations.add(
     "change",
@@ -247,7 +247,7 @@ With `If-Match` only if it is still as it was read. A job that code declares is 
     body=JobChange,
     shown=JobShown,
     examples=[{"timeout": 30}, {"queue": "mail", "rate": None}],
-    headers=(IF_MATCH,),
+    versioned=True,
     verb="jobs.update",
 )
 enable = operations.add(
@@ -257,7 +257,7 @@ enable = operations.add(
     Scope.OPERATE,
     JobShown,
     "Let a definition take runs again; those that wait go on.",
-    headers=(IF_MATCH,),
+    versioned=True,
 )
 disable = operations.add(
     "disable",
@@ -266,7 +266,7 @@ disable = operations.add(
     Scope.OPERATE,
     JobShown,
     "Take no new runs of a definition; those that wait go on waiting, and what is running ends.",
-    headers=(IF_MATCH,),
+    versioned=True,
 )
 delete = operations.add(
     "delete",
@@ -278,7 +278,7 @@ delete = operations.add(
 
 Refused while a schedule or a trigger names it.""",
     status=204,
-    headers=(IF_MATCH,),
+    versioned=True,
 )
 pause = operations.add(
     "pause",
@@ -287,7 +287,7 @@ pause = operations.add(
     Scope.OPERATE,
     Pause,
     "Start no more runs of a job until it is resumed.",
-    headers=(IF_MATCH,),
+    versioned=True,
 )
 resume = operations.add(
     "resume",
@@ -296,5 +296,5 @@ resume = operations.add(
     Scope.OPERATE,
     Resumed,
     "End the pause of a job.",
-    headers=(IF_MATCH,),
+    versioned=True,
 )

@@ -162,7 +162,7 @@ def _responses(operation: Operation[Any], schemas: Schemas) -> dict[str, Any]:
         answer["content"] = {JSON: {"schema": schemas.of(operation.answer)}}
     return {
         str(operation.status): answer,
-        **{str(status): {"description": text} for status, text in operation.more.items()},
+        **({"304": {"description": "Not Modified"}} if operation.versioned and operation.method == "GET" else {}),
         **{str(status): {"$ref": f"#/components/responses/{status}"} for status in _refusals(operation)},
     }
 

@@ -92,7 +92,7 @@ class Operation(msgspec.Struct, Generic[Answer], frozen=True, kw_only=True, eq=F
     answers_with: Content | None = None  # an answer that is not JSON
     examples: Sequence[Any] = ()  # of bodies
     headers: tuple[Header, ...] = ()
-    more: Mapping[int, str] = {}  # further statuses
+    versioned: bool = False  # GET answers with an ETag; all others take it in If-Match
     creates: bool = False  # the answer of an Idempotency-Key is stored; else the operation honours it by itself
     open: bool = False  # no token at all
     input_fields: bool = False  # the query may have `input.…=`: fields of a run's input
@@ -119,7 +119,13 @@ class Operation(msgspec.Struct, Generic[Answer], frozen=True, kw_only=True, eq=F
 
     @property
     def all_headers(self) -> tuple[Header, ...]:
-        return (*self.headers, IDEMPOTENCY_KEY) if self.creates else self.headers
+        more = (IF_MATCH,) if self.takes_condition else ()
+        return (*self.headers, *more, IDEMPOTENCY_KEY) if self.creates else (*self.headers, *more)
+
+    @property
+    def takes_condition(self) -> bool:
+        """Whether it compares `If-Match` with the thing that it changes."""
+        return self.versioned and self.method != "GET"
 
 
 class Operations:

@@ -14,6 +14,6 @@ class RunFilter(Query, QueryWords, frozen=True, kw_only=True):
     """Which runs. Fields of the input are asked for as `input.customer.id=42`, by a JSON value or a plain text."""
 
 
-def options_of(wanted: QueryWords) -> dict[str, Any]:
+def filter_words(wanted: QueryWords) -> dict[str, Any]:
     """Options of `bell.runs` that are given, but for paging; a query string has no word for the input."""
     return {name: value for name in WORDS if (value := getattr(wanted, name, None)) not in (None, [])}

@@ -16,9 +16,9 @@ from workbell.model.run import Outside
 from workbell.model.schedule import CatchUp, FireStatus, Overlap, Schedule, ScheduleKind, ScheduleOptions, Tick
 from workbell.model.unreadable import told
 from workbell.model.upcoming_ticks import TriedTiming, UpcomingTicks
-from workbell.timing import options_of
+from workbell.timing import timing_options
 from workbell.wire.fields import JsonObject, Limit, Name, Seconds, Time, When, given, raw_object, text_of
-from workbell.wire.operation import IF_MATCH, ListPage, Operations, Query, RequestBody
+from workbell.wire.operation import ListPage, Operations, Query, RequestBody
 from workbell.wire.retry import RetryShown, ScheduleRetryBody
 from workbell.wire.run_settings import RunSettingsBody, RunSettingsShown
 from workbell.wire.runs import RunShown
@@ -79,7 +79,7 @@ class ScheduleTerms(RunSettingsBody, frozen=True, kw_only=True):
         match self.kind, self.expression:
             case ScheduleKind() as kind, str() as expression:
                 try:
-                    return options_of(kind.value, expression)
+                    return timing_options(kind.value, expression)
                 except JobsError as error:
                     raise ValueError(f"its kind is {kind}, but {str(error).removesuffix('.')}") from None
             case UnsetType() | None, UnsetType() | None:
@@ -259,7 +259,7 @@ get = operations.add(
     Scope.READ,
     ScheduleShown,
     "Show a schedule.",
-    more={304: "Not Modified"},
+    versioned=True,
 )
 put = operations.add(
     "put",
@@ -281,7 +281,7 @@ With `If-Match` only if it is still as it was read; with `If-None-Match: *` only
             "window": ["02:00", "06:00"],
         }
     ],
-    headers=(IF_MATCH,),
+    versioned=True,
 )
 change = operations.add(
     "change",
@@ -295,7 +295,7 @@ With `If-Match` only if it is still as it was read. One that code or a job file 
     body=ScheduleUpdateBody,
     shown=ScheduleShown,
     examples=[{"cron": "0 4 * * *"}, {"window": None, "priority": 5}],
-    headers=(IF_MATCH,),
+    versioned=True,
     verb="schedules.update",
 )
 delete = operations.add(
@@ -306,7 +306,7 @@ delete = operations.add(
     NoneType,
     "Remove a schedule; its runs stay.",
     status=204,
-    headers=(IF_MATCH,),
+    versioned=True,
 )
 pause = operations.add(
     "pause",

@@ -16,7 +16,7 @@ from workbell.model.schema_examples import RUN_ID
 from workbell.model.trigger import OPTION_FIELDS, RetryConfig, Trigger, config_of, retry_from
 from workbell.model.unreadable import UNREADABLE, sentence_of, told
 from workbell.wire.fields import Cursor, Limit, Name, Time, given
-from workbell.wire.operation import IF_MATCH, ListPage, Operations, Query, RequestBody, Shown
+from workbell.wire.operation import ListPage, Operations, Query, RequestBody, Shown
 from workbell.wire.run_settings import RunSettingsBody, RunSettingsShown
 
 LONGEST = 3_153_600_000_000  # milliseconds: a hundred years
@@ -179,7 +179,7 @@ get = operations.add(
     Scope.READ,
     TriggerShown,
     "Show a trigger.",
-    more={304: "Not Modified"},
+    versioned=True,
 )
 matches = operations.add(
     "matches",
@@ -200,7 +200,7 @@ change = operations.add(
     body=TriggerChange,
     shown=TriggerShown,
     examples=[{"event_pattern": "posts.**"}],
-    headers=(IF_MATCH,),
+    versioned=True,
 )
 enable = operations.add(
     "enable",
@@ -209,7 +209,7 @@ enable = operations.add(
     Scope.OPERATE,
     TriggerShown,
     "Let a trigger start runs again, from now on.",
-    headers=(IF_MATCH,),
+    versioned=True,
 )
 disable = operations.add(
     "disable",
@@ -218,7 +218,7 @@ disable = operations.add(
     Scope.OPERATE,
     TriggerShown,
     "Start no more runs; what matches meanwhile is recorded as matched while disabled.",
-    headers=(IF_MATCH,),
+    versioned=True,
 )
 delete = operations.add(
     "delete",
@@ -228,5 +228,5 @@ delete = operations.add(
     NoneType,
     "Remove a trigger; its runs stay. One that code declares comes back while that code runs.",
     status=204,
-    headers=(IF_MATCH,),
+    versioned=True,
 )

@@ -18,8 +18,8 @@ from tests.support.waiting import until
 from workbell import StoreUnavailable, Workbell
 from workbell.http.policies import access_watch
 from workbell.http.policies.open_limits import OpenLimit
-from workbell.http.policies.rate_limits import Rate
-from workbell.http.sockets import frame_rates, views
+from workbell.http.policies.rate_limits import Allowance
+from workbell.http.sockets import hub, views
 from workbell.settings import Settings
 
 pytestmark = pytest.mark.anyio
@@ -159,8 +159,8 @@ async def test_one_tenant_does_not_take_the_views_of_another(
 
 async def test_who_sends_too_fast_is_read_slower(server: Served, person: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of it is answered; and somebody else is not slowed down by it."""
-    monkeypatch.setattr(frame_rates, "OF_CALLER", Rate(50, 5))
-    monkeypatch.setattr(server.service.hub, "frames", frame_rates.FrameRates())
+    monkeypatch.setattr(hub, "OF_CALLER", Allowance(50, 5))
+    monkeypatch.setattr(server.service.hub, "frames", hub.FrameRates())
     loop = asyncio.get_running_loop()
     async with server.client(person) as fast, server.client(person + 1) as other:
         began = loop.time()

@@ -16,7 +16,7 @@ from tests.support.served import Served
 from tests.support.waiting import until
 from workbell.client.local import LocalClient
 from workbell.http.sockets import hub, notifier
-from workbell.http.sockets.feed import body_of
+from workbell.http.sockets.connection import notification_body
 from workbell.model.notification import Notification
 
 pytestmark = pytest.mark.anyio
@@ -30,7 +30,7 @@ async def test_a_broadcast_from_a_worker_elsewhere_reaches_all_and_none_twice(
     server: Served, person: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoded: list[Notification] = []
-    monkeypatch.setattr(hub, "body_of", lambda new: (encoded.append(new), body_of(new))[1])
+    monkeypatch.setattr(hub, "notification_body", lambda new: (encoded.append(new), notification_body(new))[1])
     monkeypatch.setattr(notifier, "THOROUGH", 0.0)  # every look finds everything again
     server.service.settings = msgspec.structs.replace(server.bell.settings, sockets_per_user=CLIENTS)
     bell = server.bell.for_tenant(f"all-{person}")

@@ -11,7 +11,7 @@ import pytest
 from tests.support.fresh_store import fresh_store
 from workbell import Retry
 from workbell.errors import StoreError
-from workbell.events.declared import DeclaredTriggers, Wanted, name_of
+from workbell.events.declared import DeclaredTriggers, Wanted, trigger_name
 from workbell.model.clock import ManualClock
 from workbell.model.ids import new_id
 from workbell.model.trigger import Trigger
@@ -132,7 +132,7 @@ class TestSeveralPatterns:
         names = sorted(there(store), key=len)
         assert [len(name) for name in names] == [150, 200, 200]
         assert len(set(names)) == 3
-        assert name_of(Wanted("mail", "posts.*", "code:shop")) == "mail:posts.*"
+        assert trigger_name(Wanted("mail", "posts.*", "code:shop")) == "mail:posts.*"
 
 
 class TestOthers:

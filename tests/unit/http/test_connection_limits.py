@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbell.http.policies import connection_limits
-from workbell.http.policies.connection_limits import Edge
+from workbell.http.policies import connections
+from workbell.http.policies.connections import Edge
 from workbell.http.policies.open_limits import most_connections
 from workbell.model.client_address import TrustedProxies
 
@@ -46,8 +46,8 @@ class Someone:
 @given(KINDS)
 def test_the_bounds_hold_and_only_strangers_who_wait_are_cut(kinds: list[tuple[str, str]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(connection_limits, "STRANGERS_OF_ADDRESS", 5)
-        patch.setattr(connection_limits, "STRANGERS", 8)
+        patch.setattr(connections, "STRANGERS_OF_ADDRESS", 5)
+        patch.setattr(connections, "STRANGERS", 8)
         bounds = Edge(most=12)
         everybody = []
         for home, kind in kinds:
@@ -64,15 +64,15 @@ def test_the_bounds_hold_and_only_strangers_who_wait_are_cut(kinds: list[tuple[s
 
 
 def test_the_one_that_waits_longest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection_limits, "STRANGERS_OF_ADDRESS", 3)
+    monkeypatch.setattr(connections, "STRANGERS_OF_ADDRESS", 3)
     bounds = Edge(most=100)
     busy, first, second, third = (Someone(bounds, "a", kind) for kind in ("answered", "waiting", "waiting", "waiting"))
     assert [one.end for one in (busy, first, second, third)] == ["", "cut", "", ""]
 
 
 def test_a_trusted_proxy_is_not_counted_as_one_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection_limits, "STRANGERS_OF_ADDRESS", 3)
-    monkeypatch.setattr(connection_limits, "STRANGERS", 8)
+    monkeypatch.setattr(connections, "STRANGERS_OF_ADDRESS", 3)
+    monkeypatch.setattr(connections, "STRANGERS", 8)
     bounds = Edge(most=100, proxies=TrustedProxies.parse(["10.0.0.0/8"]))
     assert bounds.home_of("192.0.2.1") == "192.0.2.1"
     everybody = [Someone(bounds, bounds.home_of("10.0.0.1"), "waiting") for _ in range(9)]

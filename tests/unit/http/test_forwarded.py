@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from workbell.http.policies.forwarded import apply_forwarded
+from workbell.http.framework.middleware import apply_forwarded
 from workbell.model.client_address import TrustedProxies
 
 PROXIES = TrustedProxies.parse(["10.0.0.0/8"])

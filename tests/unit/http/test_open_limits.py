@@ -22,7 +22,7 @@ from workbell.http.policies.open_limits import (
     refusal,
     socket_limit,
 )
-from workbell.http.policies.rate_limits import CallerRates, Rate
+from workbell.http.policies.rate_limits import Allowance, CallerRates
 from workbell.model.access import Access
 
 LIMIT = OpenLimit("things", 2, 3, 5, "close one")
@@ -98,7 +98,7 @@ def test_people_are_counted_one_by_one() -> None:
 
 
 def test_rates_of_a_caller_and_of_its_tenant() -> None:
-    rates = CallerRates(Rate(1, 2), Rate(1, 3))
+    rates = CallerRates(Allowance(1, 2), Allowance(1, 3))
     assert [rates.take(ADA, 0.0) for _ in range(2)] == [0, 0]
     assert rates.take(ADA, 0.0) == pytest.approx(1)
     assert rates.take(BOB, 0.0) == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbell.errors import SettingsError
-from workbell.http.binding import address_of, bind, check_open
+from workbell.http.binding import bind, check_open, url_from_here
 from workbell.http.policies.origins import allowed_hosts, host_is_allowed, origin_is_allowed
 from workbell.model.public_url import read_public_url
 from workbell.settings import Settings
@@ -153,8 +153,8 @@ def test_a_port_that_is_named_is_not_exchanged_for_another() -> None:
 def test_without_a_port_the_next_free_one_is_taken() -> None:
     with bind(Settings()) as first, bind(Settings()) as second:
         assert first.getsockname()[1] != second.getsockname()[1]
-    assert address_of("0.0.0.0", 80) == "http://127.0.0.1:80"
-    assert address_of("::1", 80) == "http://[::1]:80"
+    assert url_from_here("0.0.0.0", 80) == "http://127.0.0.1:80"
+    assert url_from_here("::1", 80) == "http://[::1]:80"
 
 
 def test_an_address_of_this_machine_that_is_listened_at_is_answered() -> None:

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from workbell.http.policies.open_limits import HeldBy
-from workbell.http.policies.rate_limits import MOST, Buckets, CallerRates, Rate
+from workbell.http.policies.rate_limits import MOST, Allowance, Buckets, CallerRates
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no fault of the strategy
@@ -43,7 +43,7 @@ def test_many_names_do_not_fill_the_memory() -> None:
 
 
 def test_a_caller_that_its_tenant_refuses_has_paid_nothing() -> None:
-    rates = CallerRates(of_caller=Rate(0.1, 1), of_tenant=Rate(1, 1))
+    rates = CallerRates(of_caller=Allowance(0.1, 1), of_tenant=Allowance(1, 1))
     ada, bob = HeldBy("a", "ada"), HeldBy("a", "bob")
     assert rates.take(ada, 0.0) == 0
     assert rates.take(bob, 0.0) == 1, "the tenant's bucket is empty"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
 
-from workbell.http.framework.raw_headers import header_of, headers_of
+from workbell.http.framework.call import header_of, request_headers
 
 NAMES = st.sampled_from([b"host", b"authorization", b"idempotency-key", b"content-type"])
 SENT = st.lists(st.tuples(NAMES, st.binary(max_size=5)), max_size=8)
@@ -17,9 +17,9 @@ def test_they_are_as_starlette_reads_them(sent: list[tuple[bytes, bytes]]) -> No
     scope = {"headers": sent}
     for name in (b"host", b"authorization", b"idempotency-key", b"content-type", b"cookie"):
         assert header_of(scope, name) == Headers(raw=sent).get(name.decode())
-        assert (name in headers_of(scope)) == (name in dict(sent))
+        assert (name in request_headers(scope)) == (name in dict(sent))
 
 
 def test_they_are_read_once() -> None:
     scope = {"headers": [(b"host", b"a")]}
-    assert headers_of(scope) is headers_of(scope)
+    assert request_headers(scope) is request_headers(scope)

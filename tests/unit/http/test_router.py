@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
+from workbell.http.app import SERVED
 from workbell.http.framework.operations import ServedOperation
 from workbell.http.framework.router import ApiRoutes
-from workbell.http.routes.all import SERVED
 from workbell.model.access import Scope
 from workbell.remote.call import path
 from workbell.wire.operation import PREFIX, Operation

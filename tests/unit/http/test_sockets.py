@@ -13,13 +13,11 @@ from hypothesis import strategies as st
 from starlette.responses import Response
 
 from workbell import InvalidOption
-from workbell.http.sockets import frames, outbox, snapshot, wire
-from workbell.http.sockets.feed import Feed, PassedOn
+from workbell.http.sockets import connection, frames, topics, wire
+from workbell.http.sockets.connection import Feed, Outbox, PassedOn
 from workbell.http.sockets.frames import Ping, Read, Subscribe, Topic, Unsubscribe
 from workbell.http.sockets.notifier import lowest_id
-from workbell.http.sockets.outbox import Outbox
-from workbell.http.sockets.snapshot import NOTHING, ViewSnapshot, way
-from workbell.http.sockets.topics import filter_of
+from workbell.http.sockets.topics import NOTHING, ViewSnapshot, filter_of, way
 from workbell.http.sockets.wire import Gone, Wire
 from workbell.model.clock import SystemClock
 from workbell.model.ids import new_id
@@ -38,7 +36,7 @@ def made(values: dict[str, int], lines: int) -> ViewSnapshot:
 @given(st.lists(st.tuples(items, logs), min_size=1, max_size=6), st.sampled_from([1, 40, 10_000]))
 def test_who_follows_the_way_has_what_there_is(moments: list[tuple[dict[str, int], int]], chunk: int) -> None:
     """Whichever moments a client misses, and in however many pieces it is told."""
-    was, snapshot.CHUNK = snapshot.CHUNK, chunk
+    was, topics.CHUNK = topics.CHUNK, chunk
     try:
         here: dict[str, Any] = {}
         lines: list[int] = []
@@ -60,7 +58,7 @@ def test_who_follows_the_way_has_what_there_is(moments: list[tuple[dict[str, int
             assert lines == list(range(most))
             told = now
     finally:
-        snapshot.CHUNK = was
+        topics.CHUNK = was
 
 
 def test_no_change_is_no_message() -> None:
@@ -69,7 +67,7 @@ def test_no_change_is_no_message() -> None:
 
 def test_an_outbox_takes_so_many_and_no_more() -> None:
     box = Outbox()
-    assert all(box.put("x") for _ in range(outbox.MOST))
+    assert all(box.put("x") for _ in range(connection.MOST))
     assert not box.put("x")
     assert box.take() == "x"
     assert box.put("x")
@@ -77,7 +75,7 @@ def test_an_outbox_takes_so_many_and_no_more() -> None:
 
 def test_an_outbox_takes_so_much_and_no_more() -> None:
     box = Outbox()
-    assert box.put("x" * (outbox.MOST_LETTERS * 2)), "one always fits"
+    assert box.put("x" * (connection.MOST_LETTERS * 2)), "one always fits"
     assert not box.put("y")
     box.take()
     assert box.put("y")
@@ -115,7 +113,7 @@ def test_who_takes_nothing_is_found_out_but_a_long_backlog_is_no_fault() -> None
     big = json.dumps("x" * 200_000)
     feed.open([Notification(new_id(), "default", 7, big, SystemClock().now()) for _ in range(100)])
     assert not slow
-    for _ in range(outbox.MOST_LETTERS // 200_000):
+    for _ in range(connection.MOST_LETTERS // 200_000):
         feed.offer(new_id(), big)
     assert not slow
     feed.offer(new_id(), big)

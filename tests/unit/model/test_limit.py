@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.fresh_store import fresh_store
 from workbell import InvalidOption, Workbell
-from workbell.model.limit import NO_LIMITS, Limits, key_of, limits_on
+from workbell.model.limit import NO_LIMITS, Limits, limit_key, limits_on
 from workbell.model.rate import Rate
 from workbell.model.run import Lane
 
@@ -116,15 +116,15 @@ def test_what_is_counted_apart_has_ids_apart() -> None:
     ],
 )
 def test_the_key_of_a_payload(path: str, text: str | None, key: str) -> None:
-    assert key_of(Limits(1, path), text) == key
+    assert limit_key(Limits(1, path), text) == key
 
 
 def test_no_key_without_one() -> None:
-    assert key_of(Limits(1), '{"to":1}') is None
+    assert limit_key(Limits(1), '{"to":1}') is None
 
 
 def test_a_long_key_is_cut_and_still_its_own() -> None:
-    keys = [key_of(Limits(1, "to"), f'{{"to":"{"x" * 500}{number}"}}') for number in range(3)]
-    keys += [key_of(Limits(1, "to"), '{"to":"a\\u0000b"}'), key_of(Limits(1, "to"), '{"to":"ab"}')]
+    keys = [limit_key(Limits(1, "to"), f'{{"to":"{"x" * 500}{number}"}}') for number in range(3)]
+    keys += [limit_key(Limits(1, "to"), '{"to":"a\\u0000b"}'), limit_key(Limits(1, "to"), '{"to":"ab"}')]
     assert len(set(keys)) == 5
     assert all(key is not None and len(key) <= 200 and "\x00" not in key for key in keys)

@@ -28,11 +28,6 @@ def test_delays_grow_by_the_factor_up_to_the_cap() -> None:
     assert waits(Retry(delay=1, factor=2, cap=60, jitter=0), 8) == [1, 2, 4, 8, 16, 32, 60, 60]
 
 
-def test_the_defaults_are_those_of_the_design() -> None:
-    policy = Retry()
-    assert (policy.attempts, policy.delay, policy.factor, policy.cap, policy.jitter) == (3, 1, 2, 60, 0.1)
-
-
 def test_a_fixed_delay_stays_fixed_however_often_it_failed() -> None:
     """A6: three attempts, five seconds apart; and the thousandth is no different."""
     policy = Retry(attempts=10_000, delay=5, factor=1, jitter=0)

@@ -16,9 +16,9 @@ from workbell.model.rewind import (
     StorePosition,
     compare,
     executed_before,
-    in_words,
     judge,
     may_have_ended,
+    rewinds_in_words,
     suspicion,
 )
 from workbell.model.run import FINAL, LIVE, Status
@@ -207,11 +207,13 @@ def test_records_and_words() -> None:
         ("one", RewindKind.GONE, 7, "a"),
         ("two", RewindKind.LEASE, 8, "a"),
     ]
-    assert in_words(found) == "1 run executed under a lease that it lost (two), 1 run that no longer exists (one)"
+    assert (
+        rewinds_in_words(found) == "1 run executed under a lease that it lost (two), 1 run that no longer exists (one)"
+    )
     assert executed_before(found[1:]) == (
         "Executed before: worker a claimed it at 2030-01-01 00:00:00 UTC; "
         "the store lost that lease when it was rewound."
     )
     many = compare([msgspec.structs.replace(known(Status.SUCCEEDED), id=str(n)) for n in range(7)], {}, LATER, "w")
-    assert in_words(many) == "7 runs that no longer exist (0, 1, 2, 3, 4 and 2 more)"
+    assert rewinds_in_words(many) == "7 runs that no longer exist (0, 1, 2, 3, 4 and 2 more)"
     assert executed_before([]) == ""

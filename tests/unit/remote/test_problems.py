@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from workbell import errors
-from workbell.remote.problems import TYPE, ServiceProblem, same_class
+from workbell.remote.problems import ServiceProblem, same_class
+from workbell.wire.problem import TYPE
 
 
 @pytest.mark.parametrize("name", ["InvalidRequest", "Unheard", "", "a b"])

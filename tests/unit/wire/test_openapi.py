@@ -14,7 +14,7 @@ from workbell.wire.operation import PREFIX
 from workbell.wire.table import OPERATIONS
 
 PAGE = openapi()
-MOST_BYTES = 230_000
+MOST_BYTES = 250_000
 COMPONENT_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 

@@ -8,9 +8,9 @@ import click
 
 from workbell.cli.bell import opened_client
 from workbell.cli.events.listed import about
+from workbell.cli.find import short
 from workbell.cli.output import echo, make_console, one_line, print_json_line
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
-from workbell.cli.runs.find import short
 from workbell.cli.words import local
 from workbell.model.event import Event
 

@@ -8,10 +8,9 @@ from datetime import datetime
 import click
 
 from workbell.cli.bell import now_of, opened_client, say_empty
-from workbell.cli.events.find import event_cursor
+from workbell.cli.find import event_cursor, short
 from workbell.cli.output import echo, make_console, one_line, print_json
 from workbell.cli.project import client_options, json_option, limit_option, open_project, tenant_option
-from workbell.cli.runs.find import short
 from workbell.cli.words import ago, or_unreadable
 from workbell.model.event import Event
 from workbell.runs.filters import PAGE

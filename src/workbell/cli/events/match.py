@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import click
 
 from workbell.cli.bell import opened_client
+from workbell.cli.find import short
 from workbell.cli.output import echo, make_console, one_line, print_json
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
-from workbell.cli.runs.find import short
 from workbell.model.event_subscribers import EventSubscriber
 
 NAME = 40

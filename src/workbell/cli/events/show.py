@@ -10,10 +10,9 @@ import click
 import msgspec
 
 from workbell.cli.bell import AnyRun, now_of, opened_client
-from workbell.cli.events.find import event_argument, find_event
+from workbell.cli.find import find_event, runs_by_id, short
 from workbell.cli.output import echo, make_console, one_line, print_facts, print_json, printable
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
-from workbell.cli.runs.find import runs_by_id, short
 from workbell.cli.words import ago, local
 from workbell.model.event import Event
 from workbell.model.event_subscribers import Matched
@@ -25,7 +24,7 @@ BESIDE = 60  # letters of data that stand beside its name
 
 
 @click.command("show", help="Show an event, and its matches with their outcomes.")
-@event_argument
+@click.argument("event_id", metavar="ID")
 @client_options
 @tenant_option
 @json_option

@@ -13,7 +13,7 @@ from workbell.app import Workbell
 from workbell.cli.bell import AnyClient, AnyRun, Here
 from workbell.cli.header import all_schedules
 from workbell.cli.output import echo
-from workbell.cli.words import in_words
+from workbell.cli.words import timing_in_words
 from workbell.handlers.input_schema import schema_with_template
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.signature import Signature
@@ -69,7 +69,7 @@ class KnownJob(NamedTuple):
             "next_run_at": self.next_run_at,
             "last_status": None if last is None else last.status,
             "last_run_id": None if last is None else last.id,
-            "schedules": [schedule.as_dict() | {"in_words": in_words(schedule)} for schedule in self.schedules],
+            "schedules": [schedule.as_dict() | {"in_words": timing_in_words(schedule)} for schedule in self.schedules],
         }
 
 

@@ -14,13 +14,13 @@ from workbell.cli.project import code_options, json_option, open_project, tenant
 from workbell.cli.words import (
     ago,
     due_in,
-    in_words,
     limits_in_words,
     local,
     next_in_words,
     or_unreadable,
     retry_in_words,
     settings_in_words,
+    timing_in_words,
 )
 from workbell.model.alert import shown_url
 from workbell.model.job import CLEAN
@@ -61,7 +61,7 @@ def _show_table(jobs: list[KnownJob], now: datetime) -> None:
     rows = []
     for job in jobs:
         last = job.last_run
-        when = "; ".join([*map(in_words, job.schedules), *_events(job)]) or _declared(job)
+        when = "; ".join([*map(timing_in_words, job.schedules), *_events(job)]) or _declared(job)
         style = "dim" if last is None else STYLES.get(last.status, "")
         cells = [_name(job), Text(when), _next(job, now), Text("never" if last is None else _last(last, now), style)]
         rows.append(TableRow(cells, Text(or_unreadable(job.job, one_line(job.where)), "dim")))
@@ -149,7 +149,7 @@ def show_job(name: str, app: str | None, url: str | None, tenant: str | None, as
     for schedule in known.schedules:
         upcoming = next_in_words(schedule, now)
         due = "" if schedule.next_run_at is None else f", at {local(schedule.next_run_at)}"
-        facts.append(("schedule", f"{schedule.name}: {in_words(schedule)}; next {upcoming}{due}"))
+        facts.append(("schedule", f"{schedule.name}: {timing_in_words(schedule)}; next {upcoming}{due}"))
     if not known.schedules and (known.declared is not None or not known.on):
         facts.append(("schedule", _declared(known)))
     facts += [("on", pattern) for pattern in known.on]

@@ -6,10 +6,10 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_client
+from workbell.cli.find import find_run, short
 from workbell.cli.output import echo, print_json
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.runs.every import RunsWanted, one_or_all, order
-from workbell.cli.runs.find import find_run, run_argument, short
 from workbell.model.run import Status
 from workbell.model.state import CANCELED
 
@@ -68,7 +68,7 @@ def retry(requested: RunsWanted, url: str | None, tenant: str | None, as_json: b
 
 
 @click.command(help="Say why a run is not running, or how it ended.")
-@run_argument
+@click.argument("run_id", metavar="ID")
 @client_options
 @tenant_option
 @json_option

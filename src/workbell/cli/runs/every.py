@@ -11,9 +11,9 @@ import click
 from workbell.bulk.bulk_request import meant, read_action
 from workbell.cli.acting import note
 from workbell.cli.bell import AnyClient, of_tenant
+from workbell.cli.find import short
 from workbell.cli.output import confirm, echo, print_json
 from workbell.cli.runs.filters import filter_from, filter_options
-from workbell.cli.runs.find import short
 from workbell.model.run_filter import WORDS, FilterOptions
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from workbell.cli.bell import AnyRun, now_of, opened_client, say_empty
+from workbell.cli.find import run_cursor, short
 from workbell.cli.output import WHOLE, echo, make_console, one_line, print_json, prints_whole, wide_option
 from workbell.cli.project import client_options, json_option, limit_option, open_project, tenant_option
 from workbell.cli.runs.filters import filter_from, filter_options
-from workbell.cli.runs.find import run_cursor, short
 from workbell.runs.filters import PAGE
 
 NAME = 16  # letters of a job's name that are always shown

@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from workbell.cli.bell import opened_client
+from workbell.cli.find import find_run
 from workbell.cli.output import echo, make_console, print_json, print_json_line
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
-from workbell.cli.runs.find import find_run, run_argument
 from workbell.cli.runs.follow import all_lines, as_dict, follow, line_text
 
 
 @click.command(help="Print what a run's handler logged with ctx.logger, of all its attempts.")
-@run_argument
+@click.argument("run_id", metavar="ID")
 @click.option("-f", "--follow", "follows", is_flag=True, help="Go on until the run has ended.")
 @client_options
 @tenant_option

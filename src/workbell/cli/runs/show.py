@@ -11,18 +11,18 @@ import click
 
 from workbell.app import Workbell
 from workbell.cli.bell import AnyClient, AnyRun, opened_client
+from workbell.cli.find import find_run, short
 from workbell.cli.header import all_schedules
 from workbell.cli.output import echo, make_console, one_line, print_facts, print_json, print_lines, printable, span
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
-from workbell.cli.runs.find import find_run, run_argument, short
 from workbell.cli.words import local, settings_in_words
 from workbell.errors import EventNotFound
 from workbell.model.event import Event
 from workbell.model.job import TENANT
-from workbell.model.retry_run import RetryRun
 from workbell.model.rewind import EXECUTED_BEFORE
 from workbell.model.run import Attempt, Run, Status
-from workbell.wire.runs import PUBLIC_FIELDS, AttemptShown, RetriedBy, RunShown
+from workbell.runs.lookup import found_runs
+from workbell.wire.runs import PUBLIC_FIELDS, AttemptShown, FoundRun, RetriedBy, RunShown
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -43,7 +43,7 @@ NAMES = {  # of the other fields, where they say it better than the field's own 
 
 
 @click.command("show", help="Show all details of a run.")
-@run_argument
+@click.argument("run_id", metavar="ID")
 @client_options
 @tenant_option
 @json_option
@@ -75,7 +75,7 @@ class _FactsBehind(NamedTuple):
     event: Event | None
     trigger: str | None  # the id of the trigger or the endpoint
     trigger_name: str | None
-    retry: RetryRun | RetriedBy | None
+    retry: RetriedBy | None
 
 
 def _facts_behind(bell: AnyClient, run: AnyRun, attempts: Sequence[Attempt]) -> _FactsBehind:
@@ -87,11 +87,8 @@ def _facts_behind(bell: AnyClient, run: AnyRun, attempts: Sequence[Attempt]) -> 
     trigger = None if match is None else match.subscriber
     if isinstance(run, Run):
         trigger = run.options.trigger
-    retry: RetryRun | RetriedBy | None
-    if isinstance(bell, Workbell):
-        retry = bell.store.reports.retries([run.id]).get(run.id)
-    else:
-        retry = bell.get(run.id).retried_by
+    found = found_runs(bell.runtime, [run])[0] if isinstance(bell, Workbell) and isinstance(run, Run) else run
+    retry = found.retried_by if isinstance(found, FoundRun) else None
     worker = run.worker if isinstance(run, Run) else _worker(run, attempts)
     name = trigger if match is None else match.name or trigger
     return _FactsBehind(worker, _schedule(bell, run.schedule), event, trigger, name, retry)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 import click
 
 from workbell.cli.bell import AnyRun, opened_client
+from workbell.cli.find import find_run, short
 from workbell.cli.output import echo, make_console, print_json_line
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
-from workbell.cli.runs.find import find_run, run_argument, short
 from workbell.cli.runs.follow import as_dict, follow, line_text
 from workbell.cli.words import here_now, local
 from workbell.model.log_line import LogLine
@@ -23,7 +23,7 @@ INTERRUPTED = 130
 
 
 @click.command(help="Watch a run until it has ended; exit with 0 if it succeeded, else with 1. Ctrl-C leaves it alone.")
-@run_argument
+@click.argument("run_id", metavar="ID")
 @client_options
 @tenant_option
 @json_option

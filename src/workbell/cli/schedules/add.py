@@ -14,7 +14,7 @@ from workbell.cli.project import code_options, json_option, open_project, tenant
 from workbell.cli.retrying import changed_retry, take_retry
 from workbell.cli.schedules.list_and_show import as_dict, source_in_words
 from workbell.cli.schedules.settings import RETRY, check_when, given_settings, schedule_options
-from workbell.cli.words import here_now, in_words, next_in_words
+from workbell.cli.words import here_now, next_in_words, timing_in_words
 from workbell.errors import InvalidOption, ScheduleNotFound
 from workbell.model.schedule import Schedule
 from workbell.scheduling.declare import ScheduleSettings
@@ -50,11 +50,11 @@ def add(
             raise InvalidOption(f"There is a schedule {name!r} already; --replace changes it.")
         schedule = bell.schedules.put(name, job=job, **settings)
         make_known(bell, job)
-        note(bell, "schedules.put", name, detail={"job": job, "when": in_words(schedule)})
+        note(bell, "schedules.put", name, detail={"job": job, "when": timing_in_words(schedule)})
     if as_json:
         print_json(as_dict(schedule))
         return
-    echo(f"{schedule.name}: {schedule.job}, {in_words(schedule)}; next {next_in_words(schedule, here_now())}.")
+    echo(f"{schedule.name}: {schedule.job}, {timing_in_words(schedule)}; next {next_in_words(schedule, here_now())}.")
 
 
 def _find(bell: AnyClient, name: str) -> Schedule | None:

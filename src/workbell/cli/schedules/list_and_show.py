@@ -11,7 +11,7 @@ from workbell.cli.bell import now_of, opened_client, say_empty
 from workbell.cli.header import all_schedules
 from workbell.cli.output import make_console, one_line, print_facts, print_json, wide_option
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
-from workbell.cli.words import ago, in_words, local, next_in_words, retry_in_words, settings_in_words
+from workbell.cli.words import ago, local, next_in_words, retry_in_words, settings_in_words, timing_in_words
 from workbell.model.alert import shown_url
 from workbell.model.schedule import Schedule
 from workbell.model.trigger import OPTION_FIELDS
@@ -38,7 +38,7 @@ def list_schedules(url: str | None, tenant: str | None, as_json: bool) -> None:
 
 
 def as_dict(schedule: Schedule) -> dict[str, Any]:
-    return schedule.as_dict() | {"in_words": in_words(schedule)}
+    return schedule.as_dict() | {"in_words": timing_in_words(schedule)}
 
 
 def _show_table(schedules: list[Schedule], now: datetime) -> None:
@@ -53,7 +53,11 @@ def _show_table(schedules: list[Schedule], now: datetime) -> None:
         last = Text(last_in_words(schedule, now), STYLES.get(schedule.last_status or "", "dim"))
         if upcoming.why:
             last.append(f"; {upcoming.why}", upcoming.style)
-        cells = [Text(one_line(schedule.name)), Text(of_job + in_words(schedule)), Text(upcoming.word, upcoming.style)]
+        cells = [
+            Text(one_line(schedule.name)),
+            Text(of_job + timing_in_words(schedule)),
+            Text(upcoming.word, upcoming.style),
+        ]
         rows.append(TableRow(cells, last))
     print_rows(make_console(), ("schedule", "when", "next"), "last", rows, cut={"when": 16, "schedule": 16})
 
@@ -87,7 +91,7 @@ def _facts(schedule: Schedule, now: datetime) -> list[tuple[str, str]]:
     facts = [
         ("schedule", schedule.name),
         ("job", schedule.job),
-        ("when", in_words(schedule)),
+        ("when", timing_in_words(schedule)),
         (str(schedule.kind), schedule.expression),
         ("time zone", schedule.timezone),
         ("next", f"{next_in_words(schedule, now)}{due}"),

@@ -71,7 +71,7 @@ def _of_expression(expression: str, timezone: str | None, after: datetime, numbe
 
 def _of_schedule(name: str, after: datetime | None, number: int, url: str | None, tenant: str | None) -> Preview:
     from workbell.cli.bell import opened_client
-    from workbell.cli.words import in_words
+    from workbell.cli.words import timing_in_words
 
     with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         schedule = bell.schedules.get(name)
@@ -79,7 +79,7 @@ def _of_schedule(name: str, after: datetime | None, number: int, url: str | None
         ticks = bell.schedules.preview(name, number, after=since)
     cron = schedule.expression if schedule.kind == "cron" else None
     what = {"schedule": name, "kind": schedule.kind, "expression": schedule.expression, "cron": cron}
-    return Preview(what, schedule.timezone, in_words(schedule), since, ticks)
+    return Preview(what, schedule.timezone, timing_in_words(schedule), since, ticks)
 
 
 def _show(found: Preview) -> None:

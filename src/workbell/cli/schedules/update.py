@@ -14,7 +14,7 @@ from workbell.cli.project import code_options, json_option, open_project, tenant
 from workbell.cli.retrying import changed_retry, take_retry
 from workbell.cli.schedules.list_and_show import as_dict
 from workbell.cli.schedules.settings import RETRY, WHEN, check_when, given_settings, schedule_options
-from workbell.cli.words import here_now, in_words, next_in_words
+from workbell.cli.words import here_now, next_in_words, timing_in_words
 from workbell.scheduling.declare import NAMES, ScheduleChanges
 
 TAKEN_BACK = {"input" if name == "payload" else name: name for name in sorted(NAMES - {*WHEN, "anchor"})}
@@ -60,9 +60,9 @@ def update(
             changes["retry"] = changed_retry(retry, bell.schedules.get(name).options.retry or RETRY)
         schedule = bell.schedules.update(name, job=job, **cast(ScheduleChanges, changes))
         make_known(bell, schedule.job)
-        detail = {"changed": sorted({*changes, *(() if job is None else ("job",))}), "when": in_words(schedule)}
+        detail = {"changed": sorted({*changes, *(() if job is None else ("job",))}), "when": timing_in_words(schedule)}
         note(bell, "schedules.change", schedule.name, detail=detail)
     if as_json:
         print_json(as_dict(schedule))
         return
-    echo(f"{schedule.name}: {schedule.job}, {in_words(schedule)}; next {next_in_words(schedule, here_now())}.")
+    echo(f"{schedule.name}: {schedule.job}, {timing_in_words(schedule)}; next {next_in_words(schedule, here_now())}.")

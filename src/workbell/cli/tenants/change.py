@@ -52,10 +52,10 @@ def set_tenant(
     if as_json:
         print_json(TenantShown.of(tenant))
     else:
-        echo(f"Tenant {tenant.name}: {in_words(tenant)}.")
+        echo(f"Tenant {tenant.name}: {tenant_in_words(tenant)}.")
 
 
-def in_words(tenant: Tenant) -> str:
+def tenant_in_words(tenant: Tenant) -> str:
     limits = [
         f"weight {tenant.weight:,}",
         "" if tenant.concurrency is None else f"{tenant.concurrency:,} runs at once",

@@ -64,12 +64,12 @@ def create(
         print_json(MadeToken.of(token, described_at, token=text))
         return
     if not quiet:
-        echo(f"Token {token.id}: {in_words(token)}.", err=True)
+        echo(f"Token {token.id}: {token_in_words(token)}.", err=True)
         echo("Its text, which is shown this once and never again:", err=True)
     echo(text)  # alone on stdout, so that it can be piped to where it is stored
 
 
-def in_words(token: Token) -> str:
+def token_in_words(token: Token) -> str:
     """`read, enqueue for tenant default, until 2026-12-31 00:00:00`."""
     scopes = ", ".join(token.scopes) or f"the notifications of user {token.user_id}"
     who = "every tenant" if token.tenant == EVERY_TENANT else f"tenant {token.tenant}"

@@ -8,10 +8,9 @@ from datetime import datetime
 import click
 
 from workbell.cli.bell import now_of, opened_client, say_empty
+from workbell.cli.find import short, usable_here
 from workbell.cli.output import make_console, one_line, print_json
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
-from workbell.cli.runs.find import short
-from workbell.cli.tokens.find import usable_here
 from workbell.cli.words import ago, due_in, or_unreadable
 from workbell.model.access import EVERY_TENANT, REDEEMED, Token
 from workbell.model.pairing import shown_name

@@ -6,10 +6,10 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import now_of, opened_client
+from workbell.cli.find import find_token
 from workbell.cli.output import echo, one_line, print_json
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.tokens.every import whose
-from workbell.cli.tokens.find import find_token
 from workbell.model.pairing import shown_name
 from workbell.wire.tokens import TokenShown
 

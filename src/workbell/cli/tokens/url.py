@@ -58,7 +58,7 @@ def _check_there(store: str) -> None:
 
 
 def _running(bell: Workbell) -> str:
-    from workbell.http.policies.service_address import running_at
+    from workbell.http.binding import running_at
 
     found = running_at(bell.store)
     if found is None:

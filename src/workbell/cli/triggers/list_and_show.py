@@ -11,9 +11,9 @@ import click
 import msgspec
 
 from workbell.cli.bell import AnyClient, AnyRun, now_of, opened_client, say_empty
+from workbell.cli.find import runs_by_id, short
 from workbell.cli.output import echo, make_console, one_line, print_facts, print_json
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
-from workbell.cli.runs.find import runs_by_id, short
 from workbell.cli.words import ago, local, or_unreadable, retry_in_words, settings_in_words
 from workbell.errors import EventNotFound
 from workbell.model.event import Event

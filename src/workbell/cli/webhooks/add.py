@@ -12,7 +12,7 @@ from workbell.cli.bell import opened_client
 from workbell.cli.output import echo, print_json
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.retrying import changed_retry, take_retry
-from workbell.cli.webhooks.find import described
+from workbell.cli.webhooks.list_and_show import described
 from workbell.cli.webhooks.settings import endpoint_options, print_secret, read_secret, secret_option, settings_of
 from workbell.model.endpoint import DELIVERY_RETRY
 

@@ -8,10 +8,9 @@ from datetime import datetime, timedelta
 import click
 
 from workbell.cli.bell import now_of, opened_client
+from workbell.cli.find import find_endpoint, run_cursor, short
 from workbell.cli.output import can_draw, echo, make_console, one_line, print_json, span
 from workbell.cli.project import client_options, json_option, limit_option, open_project, tenant_option
-from workbell.cli.runs.find import run_cursor, short
-from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
 from workbell.cli.words import ago, due_in
 from workbell.model.delivery import Delivery
 from workbell.model.run import Status
@@ -19,7 +18,7 @@ from workbell.runs.filters import PAGE
 
 
 @click.command(help="List what was and will be sent to an endpoint, newest first.")
-@endpoint_argument
+@click.argument("endpoint_id", metavar="ID")
 @click.option("--status", type=click.Choice([status.value for status in Status]), help="Only these.")
 @limit_option(PAGE)
 @click.option("--before", metavar="ID", help="Only older ones: the last delivery of the page before.")
@@ -71,7 +70,7 @@ def _show(found: Sequence[Delivery], now: datetime) -> None:
             Text(when(delivery, now)),
             Text("" if delivery.duration_ms is None else span(timedelta(milliseconds=delivery.duration_ms)), "dim"),
         ]
-        rows.append(TableRow(cells, Text(what_came(delivery))))
+        rows.append(TableRow(cells, Text(delivery_outcome(delivery))))
     names = ("status", "delivery", "event", "#", "when", "took")
     print_rows(console, names, "answer", rows, right=("#", "took"))
 
@@ -82,7 +81,7 @@ def when(delivery: Delivery, now: datetime) -> str:
     return ago(delivery.finished_at or delivery.created_at, now)
 
 
-def what_came(delivery: Delivery) -> str:
+def delivery_outcome(delivery: Delivery) -> str:
     """The error or the answer, in one line."""
     if delivery.error:
         return one_line(delivery.error)

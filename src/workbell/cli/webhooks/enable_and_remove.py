@@ -6,15 +6,15 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_client
+from workbell.cli.find import find_endpoint, short
 from workbell.cli.output import confirm, echo, print_json
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
-from workbell.cli.runs.find import short
-from workbell.cli.webhooks.find import described, endpoint_argument, find_endpoint
+from workbell.cli.webhooks.list_and_show import described
 from workbell.model.endpoint import BY_HAND
 
 
 @click.command(help="Send to an endpoint again.")
-@endpoint_argument
+@click.argument("endpoint_id", metavar="ID")
 @client_options
 @tenant_option
 @json_option
@@ -31,7 +31,7 @@ def enable(endpoint_id: str, url: str | None, tenant: str | None, as_json: bool)
 
 
 @click.command(help="Send nothing more to an endpoint; matching events are recorded.")
-@endpoint_argument
+@click.argument("endpoint_id", metavar="ID")
 @click.option("--reason", default=BY_HAND, metavar="TEXT", show_default=True, help="The reason that is recorded.")
 @client_options
 @tenant_option
@@ -48,7 +48,7 @@ def disable(endpoint_id: str, reason: str, url: str | None, tenant: str | None, 
 
 
 @click.command(help="Remove an endpoint; its deliveries stay.")
-@endpoint_argument
+@click.argument("endpoint_id", metavar="ID")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @client_options
 @tenant_option

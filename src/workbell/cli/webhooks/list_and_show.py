@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 import click
+import msgspec
 
-from workbell.cli.bell import now_of, opened_client, say_empty
+from workbell.cli.bell import AnyClient, now_of, opened_client, say_empty
+from workbell.cli.find import find_endpoint, short
 from workbell.cli.output import echo, make_console, one_line, print_facts, print_json, span
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
-from workbell.cli.runs.find import short
-from workbell.cli.webhooks.find import all_described, described, endpoint_argument, find_endpoint
 from workbell.cli.words import ago, local, or_unreadable, retry_in_words
 from workbell.model.endpoint import DELIVERY_RETRY, Health
 from workbell.webhooks.endpoints import TIMEOUT
@@ -27,7 +28,7 @@ PATTERNS = 40  # letters of the patterns in a list
 @json_option
 def list_endpoints(url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
-        found = all_described(bell)
+        found = [_as_shown(one) for one in bell.webhooks.describe_all()]
         now = now_of(bell)
     if as_json:
         print_json(found)
@@ -67,7 +68,7 @@ def how_it_goes(health: Health, now: datetime) -> tuple[str, str]:
 
 
 @click.command("show", help="Show all details of an endpoint.")
-@endpoint_argument
+@click.argument("endpoint_id", metavar="ID")
 @client_options
 @tenant_option
 @json_option
@@ -120,3 +121,12 @@ def _secrets(endpoint: EndpointShown, now: datetime) -> str:
     text = f"{sealing}; made {local(endpoint.secrets[-1].created_at)}" if endpoint.secrets else "none"
     older = [one.valid_until for one in endpoint.secrets[:-1] if one.valid_until and one.valid_until > now]
     return f"{text}; the one before it is valid until {local(older[-1])}" if older else text
+
+
+def described(bell: AnyClient, endpoint_id: str) -> EndpointShown:
+    """An endpoint and how it goes, as the API shows it."""
+    return _as_shown(bell.webhooks.describe(endpoint_id))
+
+
+def _as_shown(found: dict[str, Any] | EndpointShown) -> EndpointShown:
+    return found if isinstance(found, EndpointShown) else msgspec.convert(found, EndpointShown)

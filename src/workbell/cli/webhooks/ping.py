@@ -9,12 +9,12 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import AnyClient, AnyRun, opened_client
+from workbell.cli.find import find_endpoint
 from workbell.cli.output import echo, make_console, print_json
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.runs.follow import states
 from workbell.cli.values import SPAN
-from workbell.cli.webhooks.deliveries import what_came
-from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
+from workbell.cli.webhooks.deliveries import delivery_outcome
 from workbell.model.run import Status
 from workbell.webhooks.describe import delivery_of
 
@@ -26,7 +26,7 @@ TOO_LATE = 3
     help="Send a ping to an endpoint, and say what it answered. "
     "Exits with 1 unless it took it, and with 3 if there is no answer in time."
 )
-@endpoint_argument
+@click.argument("endpoint_id", metavar="ID")
 @click.option("--timeout", type=SPAN, metavar="SPAN", help="How long to wait for the answer. Otherwise: 10s.")
 @client_options
 @tenant_option
@@ -53,7 +53,7 @@ def test(
         echo(f"{_not_yet(run)} {why}")
     else:
         well = run.status is Status.SUCCEEDED
-        text = f"{endpoint.shown_url} {'took' if well else 'did not take'} the ping: {what_came(delivery)}"
+        text = f"{endpoint.shown_url} {'took' if well else 'did not take'} the ping: {delivery_outcome(delivery)}"
         make_console().print(text, style="green" if well else "red", markup=False, soft_wrap=True)
     if run.status is not Status.SUCCEEDED:
         context.exit(1 if _is_tried(run) else TOO_LATE)

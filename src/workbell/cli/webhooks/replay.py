@@ -8,16 +8,14 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_client
-from workbell.cli.events.find import find_event
+from workbell.cli.find import find_endpoint, find_event, short
 from workbell.cli.output import echo, print_json
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
-from workbell.cli.runs.find import short
 from workbell.cli.values import SINCE
-from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
 
 
 @click.command(help="Send again: one event, or all that were not delivered since a time.")
-@endpoint_argument
+@click.argument("endpoint_id", metavar="ID")
 @click.option("--event", metavar="ID", help="This one, whatever its outcome.")
 @click.option("--since", type=SINCE, metavar="TIME", help="All since 2026-11-16T09:00:00Z, or since 2h ago: 2h, 3d.")
 @client_options

@@ -9,16 +9,17 @@ import msgspec
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_client
+from workbell.cli.find import find_endpoint
 from workbell.cli.output import echo, print_json, span
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.values import SPAN
-from workbell.cli.webhooks.find import described, endpoint_argument, find_endpoint
+from workbell.cli.webhooks.list_and_show import described
 from workbell.cli.webhooks.settings import print_secret, read_secret, secret_option
 from workbell.webhooks.endpoints import OVERLAP
 
 
 @click.command(help="Give an endpoint another secret; the old one is valid for a while.")
-@endpoint_argument
+@click.argument("endpoint_id", metavar="ID")
 @click.option("--overlap", type=SPAN, metavar="SPAN", help="How long both are valid. Otherwise: 1d.")
 @secret_option
 @client_options

@@ -8,16 +8,17 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_client
+from workbell.cli.find import find_endpoint
 from workbell.cli.output import echo, print_json
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.retrying import changed_retry, take_retry
-from workbell.cli.webhooks.find import described, endpoint_argument, find_endpoint
+from workbell.cli.webhooks.list_and_show import described
 from workbell.cli.webhooks.settings import endpoint_options, settings_of
 from workbell.model.endpoint import DELIVERY_RETRY
 
 
 @click.command(help="Change what is given; the rest stays.")
-@endpoint_argument
+@click.argument("endpoint_id", metavar="ID")
 @click.option("--to", "target", metavar="URL", help="The new URL to send to.")
 @endpoint_options
 @click.option("--no-headers", is_flag=True, help="Remove all custom headers.")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import click
 
 from workbell.cli.acting import note
-from workbell.cli.bell import AnyClient, opened_client
+from workbell.cli.bell import opened_client
+from workbell.cli.find import find_worker, short
 from workbell.cli.output import echo, print_json
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
-from workbell.cli.runs.find import SHORTEST, short
-from workbell.errors import InvalidOption, WorkerNotFound
 from workbell.wire.workers import WorkerShown
 
 
@@ -23,7 +22,7 @@ from workbell.wire.workers import WorkerShown
 @json_option
 def drain(worker_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
-        seen = bell.drain_worker(_find(bell, worker_id))
+        seen = bell.drain_worker(find_worker(bell, worker_id))
         note(bell, "workers.drain", seen.worker.id, aloud=False)  # it works for all tenants
     if as_json:
         print_json(WorkerShown.of(seen))
@@ -46,28 +45,9 @@ def drain(worker_id: str, url: str | None, tenant: str | None, as_json: bool) ->
 @json_option
 def resume(worker_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
-        seen = bell.resume_worker(_find(bell, worker_id))
+        seen = bell.resume_worker(find_worker(bell, worker_id))
         note(bell, "workers.resume", seen.worker.id, aloud=False)
     if as_json:
         print_json(WorkerShown.of(seen))
     else:
         echo(f"Worker {seen.worker.id} claims runs again.")
-
-
-def _find(bell: AnyClient, text: str) -> str:
-    """Which worker is meant. Of several the living one, if only one of them lives."""
-    part = text.strip()
-    known = bell.workers()
-    found = [one for one in known if one.worker.id == part]
-    if not found and len(part) >= SHORTEST:
-        found = [one for one in known if one.worker.id.endswith(part) or one.worker.id.startswith(part)]
-    if len(found) > 1:
-        found = [one for one in found if one.alive] or found
-    if len(found) > 1:
-        listed = ", ".join(one.worker.id for one in found[:3])
-        raise InvalidOption(f"{text!r} is a part of {len(found)} ids, such as {listed}; give more of it.")
-    if not found:
-        raise WorkerNotFound(
-            f"There is no worker {text!r}; give its id, or at least {SHORTEST} letters of it: `workbell workers list`."
-        )
-    return found[0].worker.id

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from workbell.cli.bell import now_of, opened_client, say_empty
+from workbell.cli.find import short
 from workbell.cli.output import can_draw, echo, make_console, one_line, print_json
 from workbell.cli.project import client_options, json_option, limit_option, open_project, tenant_option
-from workbell.cli.runs.find import short
 from workbell.cli.words import ago, or_unreadable
 from workbell.model.rewind import Rewind
 from workbell.model.worker import SeenWorker

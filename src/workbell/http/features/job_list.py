@@ -10,7 +10,7 @@ from workbell.client.local import LocalClient
 from workbell.handlers.input_schema import schema_with_template
 from workbell.http.features.worker_facts import without_ids
 from workbell.http.framework.bounded_pages import BoundedPage, PageSource, by_name, read_page
-from workbell.http.policies.etags import etag_of
+from workbell.http.framework.versions import etag_of
 from workbell.job_files.job_folder import JobFolder, RegisteredJob
 from workbell.model.capability import unserved
 from workbell.model.job import Job

@@ -15,13 +15,30 @@ from heapq import nsmallest
 from typing import NamedTuple
 
 from workbell.client.local import LocalClient
-from workbell.http.features.exposition import Family, Labels, Sample, histogram, written
-from workbell.http.features.request_counts import RequestCounts
 from workbell.model.job import DELIVERY
 from workbell.model.tally import BUCKETS, Tally
 from workbell.model.worker import Worker
 from workbell.stores.port import Counts, Store
 from workbell.version import __version__
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+OTHER = "other"
+
+
+class RequestCounts:
+    """Requests by method, route and status. A path that no route has is counted under an empty name, and a method that
+    nobody knows under `other`: what strangers send must not make the counters grow."""
+
+    def __init__(self) -> None:
+        self.busy = 0  # being answered at this moment
+        self.requests: Counter[tuple[str, str, int]] = Counter()
+        self.seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
+
+    def count(self, method: str, route: str, status: int, seconds: float) -> None:
+        method = method if method in METHODS else OTHER
+        self.requests[method, route, status] += 1
+        self.seconds[method, route] += seconds
+
 
 FRESH = 1.0  # seconds
 MOST_CACHED = 100  # pages, of as many tenants
@@ -258,3 +275,59 @@ def _of_server(measured: RequestCounts, sockets: int) -> list[Family]:
         Family("workbell_sockets", "gauge", "WebSockets that are open here.", [Sample({}, sockets)]),
         Family("workbell_build_info", "gauge", "Which Workbell this is.", [Sample(build, 1)]),
     ]
+
+
+# The text format of Prometheus: a page of code, where a client library would hold numbers of its own in each process
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+Labels = Mapping[str, str]
+
+
+class Sample(NamedTuple):
+    labels: Labels
+    value: float
+    suffix: str = ""
+
+
+class Family(NamedTuple):
+    """Samples that share a name, a kind (counter, gauge, histogram or summary) and a sentence about them."""
+
+    name: str
+    kind: str
+    about: str
+    samples: Sequence[Sample]
+
+
+def histogram(labels: Labels, bounds: Sequence[float], counts: Sequence[int], total: float) -> list[Sample]:
+    """From how many lie between two bounds, and beyond the last, as its cumulated buckets, sum and count."""
+    upto, samples = 0, []
+    for bound, count in zip((*bounds, float("inf")), counts, strict=True):
+        upto += count
+        samples.append(Sample({**labels, "le": _number(bound)}, upto, "_bucket"))
+    return [*samples, Sample(labels, total, "_sum"), Sample(labels, upto, "_count")]
+
+
+def written(families: Iterable[Family]) -> str:
+    lines: list[str] = []
+    for family in families:
+        lines.append(f"# HELP {family.name} {_escaped(family.about, quotes=False)}")
+        lines.append(f"# TYPE {family.name} {family.kind}")
+        lines += [f"{family.name}{one.suffix}{_labels(one.labels)} {_number(one.value)}" for one in family.samples]
+    return "\n".join(lines) + "\n"
+
+
+def _labels(labels: Labels) -> str:
+    listed = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
+    return f"{{{listed}}}" if listed else ""
+
+
+def _escaped(text: str, *, quotes: bool = True) -> str:
+    text = text.replace("\\", "\\\\").replace("\n", "\\n")
+    return text.replace('"', '\\"') if quotes else text
+
+
+def _number(value: float) -> str:
+    if value == float("inf"):
+        return "+Inf"
+    return str(int(value)) if value == int(value) else repr(float(value))

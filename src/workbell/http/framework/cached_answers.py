@@ -58,7 +58,7 @@ def _cached(make: Callable[[], Response]) -> CachedPage:
     return CachedPage(CompressedOnce.make(bytes(answer.body), answer.media_type or ""), kept)
 
 
-class Readiness:
+class CachedReadiness:
     """Whether the store answers and has the right schema, asked at most once a second."""
 
     def __init__(self, client: LocalClient) -> None:

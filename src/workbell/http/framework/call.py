@@ -1,4 +1,4 @@
-"""Request context: one authorised request, with the client of its tenant."""
+"""Request context: one authorised request, with the client of its tenant; and the headers of a request as a dict."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 from msgspec import UNSET
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
-from starlette.types import Receive
+from starlette.types import Receive, Scope
 
 from workbell.client.local import LocalClient
 from workbell.http.policies.open_limits import HeldBy
@@ -20,6 +20,7 @@ from workbell.wire.runs import RunBody
 
 if TYPE_CHECKING:
     from workbell.http.service import Service
+
 
 Owned = TypeVar("Owned", bound=RunBody | RunSettingsBody)
 
@@ -76,7 +77,7 @@ class ApiCall:
     @property
     def address(self) -> str | None:
         """Address of the caller, if the connection has one."""
-        return address_of(self.request)
+        return caller_address(self.request)
 
 
 async def _read(receive: Receive) -> bytes:
@@ -92,7 +93,7 @@ async def _read(receive: Receive) -> bytes:
         parts.append(message.get("body", b""))
 
 
-def address_of(connection: HTTPConnection) -> str | None:
+def caller_address(connection: HTTPConnection) -> str | None:
     return None if connection.client is None else connection.client.host
 
 
@@ -109,3 +110,23 @@ def departure(request: Request) -> Iterator[asyncio.Future[None]]:
 async def _leave(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+CACHED = "workbell.headers"
+
+
+def request_headers(scope: Scope) -> Mapping[bytes, bytes]:
+    """Header values by their names in lower case; of a header that came several times, the first one.
+
+    Made once: Starlette's `Headers` reads the whole list for each name.
+    """
+    found: Mapping[bytes, bytes] | None = scope.get(CACHED)
+    if found is None:
+        found = scope[CACHED] = dict(reversed(scope["headers"]))
+    return found
+
+
+def header_of(scope: Scope, name: bytes) -> str | None:
+    """The text of one header, if it came."""
+    value = request_headers(scope).get(name)
+    return None if value is None else value.decode("latin-1")

@@ -1,7 +1,7 @@
 """Middleware of every request: body limit, response headers, compression, access log, request count.
 
 This is the part of the edge that also holds where `bell.asgi()` is mounted in another server. Deadlines and bounds on
-connections (`connection_limits.py`, `connection_deadlines.py`) are of our own server alone.
+connections (`policies/connections.py`) are of our own server alone.
 
 Plain ASGI and not the framework's middleware, which would cost as much as a whole route does.
 """
@@ -17,14 +17,13 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from workbell.errors import TooLarge
-from workbell.http.framework.call import CALL, KNOWN, ApiCall
+from workbell.http.framework.call import CALL, KNOWN, ApiCall, request_headers
 from workbell.http.framework.compression import Compressing, accepts_gzip
 from workbell.http.framework.problems import of_error, problem
-from workbell.http.framework.raw_headers import headers_of
-from workbell.http.policies.forwarded import apply_forwarded
 from workbell.http.policies.origins import is_of_this_machine
 from workbell.http.policies.session_cookie import COOKIE
 from workbell.http.service import Service
+from workbell.model.client_address import TrustedProxies, client_address
 from workbell.model.public_url import PublicUrl
 
 log = logging.getLogger("workbell.http")
@@ -161,7 +160,7 @@ def _shown(path: str) -> str:
 
 def _framing(scope: Scope) -> Framing:
     """HTTP/1 announces a body in a header; later versions need not."""
-    headers = headers_of(scope)
+    headers = request_headers(scope)
     length = headers.get(b"content-length")
     chunked = b"transfer-encoding" in headers
     return Framing(
@@ -189,3 +188,24 @@ def _with_headers(headers: Iterable[tuple[bytes, bytes]], added: Mapping[bytes, 
     if added.keys().isdisjoint(present):
         return [*found, *added.items()]
     return [*found, *(pair for pair in added.items() if pair[0] not in present)]
+
+
+def apply_forwarded(scope: Scope, proxies: TrustedProxies) -> None:
+    """Replace client and scheme by those of `X-Forwarded-For` and `X-Forwarded-Proto`, if the peer is trusted.
+
+    All that follows reads them: rate limits, audit log, cookies, hooks of applications.
+    """
+    peer = scope.get("client")
+    if peer is None or not proxies.trusts(peer[0]):
+        return
+    addresses, proto = [], ""
+    for name, value in scope["headers"]:
+        if name == b"x-forwarded-for":
+            addresses.append(value.decode("latin-1"))
+        elif name == b"x-forwarded-proto":
+            proto = value.decode("latin-1").rpartition(",")[2].strip().lower()
+    client = client_address(peer[0], ",".join(addresses), proxies)
+    if client != peer[0]:
+        scope["client"] = (client, 0)  # the port is not told
+    if proto in ("http", "https"):
+        scope["scheme"] = proto.replace("http", "ws") if scope["type"] == "websocket" else proto

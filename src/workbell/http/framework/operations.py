@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from inspect import signature
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 from starlette.requests import Request
@@ -18,22 +18,23 @@ from starlette.responses import Response
 
 from workbell.errors import InvalidOption, NotFound, PreconditionFailed
 from workbell.http.framework.answers import JsonResponse, check_shown
-from workbell.http.framework.call import CALL, ApiCall
+from workbell.http.framework.call import CALL, ApiCall, header_of, request_headers
 from workbell.http.framework.parsing import parse_body, parse_query, take_read_only
-from workbell.http.framework.raw_headers import header_of, headers_of
+from workbell.http.framework.versions import Precondition, Versioned
 from workbell.http.policies.audit_trail import audited
 from workbell.http.policies.idempotency import answer_once
 from workbell.http.service import service_of
-from workbell.wire.operation import IF_MATCH, PREFIX, Operation, Query
+from workbell.wire.operation import PREFIX, Operation, Query
 
 Answer = TypeVar("Answer")
+Answered: TypeAlias = Answer | Versioned[Answer] | Response
 Handler = Callable[..., Awaitable[Any]]
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class ServedOperation:
-    """An operation and its handler, which gets the call, the names in the path, `query` and `body`."""
+    """An operation and its handler, which gets the call, the names in the path, `query`, `body` and `condition`."""
 
     def __init__(self, operation: Operation[Any], handle: Handler) -> None:
         self.operation = operation
@@ -41,13 +42,14 @@ class ServedOperation:
         self.parameters = operation.parameters
         self.handle = handle
         self._is_audited = operation.is_audited
-        self._checks_etag = IF_MATCH in operation.headers or operation.method == "GET"
+        self._checks_etag = operation.takes_condition or operation.method == "GET"
         self._read_only = operation.read_only
         self._no_query = _without_parameters(operation.query)
         wanted = {*signature(handle).parameters} - {"call"}
         has = {*operation.parameters}
         has |= {"query"} if operation.query is not None else set()
         has |= {"body"} if operation.body is not None else set()
+        has |= {"condition"} if operation.takes_condition else set()
         if wanted != has:
             raise TypeError(f"{operation.name}: its handler takes {sorted(wanted)}, and there is {sorted(has)}.")
 
@@ -59,7 +61,7 @@ class ServedOperation:
         if not self._checks_etag:
             _refuse_condition(request)
         request.scope[CALL] = call
-        once = operation.creates and b"idempotency-key" in headers_of(request.scope)
+        once = operation.creates and b"idempotency-key" in request_headers(request.scope)
         answer = answer_once(call, lambda _request: self._work(call)) if once else self._work(call)
         return await (audited(call, operation.name, answer) if self._is_audited else answer)
 
@@ -79,10 +81,14 @@ class ServedOperation:
                 content, call.read_only = take_read_only(content, self._read_only)
             empty = not operation.body_required and content in (b"", b"null")
             given["body"] = operation.body() if empty else parse_body(_body_kind(operation, request), content)
+        if operation.takes_condition:
+            given["condition"] = Precondition(request, call.read_only)
         answer = await self.handle(call, **given)
-        check_shown(request, answer)
         if isinstance(answer, Response):
             return answer
+        check_shown(request, answer.shown if isinstance(answer, Versioned) else answer)
+        if isinstance(answer, Versioned):
+            return answer.answer(request, operation.status)
         return Response(status_code=204) if answer is None else JsonResponse(answer, operation.status)
 
 
@@ -97,12 +103,13 @@ class Served:
 
     def __call__(
         self, operation: Operation[Answer]
-    ) -> Callable[[Callable[..., Awaitable[Answer | Response]]], Callable[..., Awaitable[Answer | Response]]]:
-        """Serve an operation by the decorated function; it answers what the table says, or a response of its own."""
+    ) -> Callable[[Callable[..., Awaitable[Answered[Answer]]]], Callable[..., Awaitable[Answered[Answer]]]]:
+        """Serve an operation by the decorated function; it answers what the table says, with its version where it has
+        one, or a response of its own."""
 
         def decorate(
-            handle: Callable[..., Awaitable[Answer | Response]],
-        ) -> Callable[..., Awaitable[Answer | Response]]:
+            handle: Callable[..., Awaitable[Answered[Answer]]],
+        ) -> Callable[..., Awaitable[Answered[Answer]]]:
             self._served.append(ServedOperation(operation, handle))
             return handle
 

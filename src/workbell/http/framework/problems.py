@@ -16,55 +16,12 @@ from starlette.responses import Response
 from workbell import errors
 from workbell.http.framework.answers import encode
 from workbell.http.framework.call import CALL, ApiCall
-from workbell.wire.problem import PROBLEM_JSON, TYPE
+from workbell.wire.problem import BY_STATUS, PROBLEM_JSON, STATUS, TYPE
 
 log = logging.getLogger("workbell.http")
 
 STORE_AWAY = "The store cannot be used just now; the server's log says why."
 
-STATUS: Mapping[type[errors.WorkbellError], int] = {
-    errors.Unauthorized: 401,
-    errors.Forbidden: 403,
-    errors.NotFound: 404,
-    errors.RunNotFound: 404,
-    errors.ScheduleNotFound: 404,
-    errors.TriggerNotFound: 404,
-    errors.EventNotFound: 404,
-    errors.EndpointNotFound: 404,
-    errors.StoredFileNotFound: 404,
-    errors.DuplicateRun: 409,
-    errors.TriggerExists: 409,
-    errors.RunNotFinished: 409,
-    errors.LeaseLost: 409,
-    errors.KeyReused: 409,
-    errors.PreconditionFailed: 412,
-    errors.TooLarge: 413,
-    errors.TooMany: 429,
-    errors.MissingPackage: 501,
-    errors.StoreError: 503,  # the caller has done nothing wrong, and may ask again
-    errors.DatabaseUnavailable: 503,
-    errors.ServiceUnavailable: 503,
-    errors.QueueUnavailable: 503,
-    errors.SecretSealed: 503,
-    errors.UnknownJob: 422,
-    errors.JobsError: 422,
-    errors.InvalidPayload: 422,
-    errors.InvalidOption: 422,
-    errors.InvalidEvent: 422,
-    errors.UnknownMessage: 422,
-    errors.EndpointRefused: 422,
-    errors.WorkbellError: 400,
-}
-
-BY_STATUS: Mapping[int, type[errors.WorkbellError]] = {
-    401: errors.Unauthorized,
-    403: errors.Forbidden,
-    404: errors.NotFound,
-    413: errors.TooLarge,
-    429: errors.TooMany,
-    503: errors.ServiceUnavailable,
-}
-"""Class whose name a status has, where only the status is known."""
 INTERNAL = "InternalError"
 OTHER_WORDS: Mapping[int, tuple[str, str]] = {
     400: ("InvalidRequest", "The request cannot be read."),
@@ -97,7 +54,7 @@ def of_error(error: errors.WorkbellError, *, operator: bool = False) -> Response
     status = status_of(error)
     more = {"run_id": error.run_id} if isinstance(error, errors.DuplicateRun) else {}
     detail = str(error) if operator else public_words(error)
-    return problem(status, type(error).__name__, _title(type(error)), detail, headers_of(error), **more)
+    return problem(status, type(error).__name__, _title(type(error)), detail, error_headers(error), **more)
 
 
 def _title(kind: type[errors.WorkbellError]) -> str:
@@ -115,7 +72,7 @@ def log_failure(error: errors.WorkbellError) -> None:
         log.error("%s: %s", type(error).__name__, error)
 
 
-def headers_of(error: errors.WorkbellError) -> Mapping[str, str] | None:
+def error_headers(error: errors.WorkbellError) -> Mapping[str, str] | None:
     """Response headers of an error, for problem documents and pages."""
     return _status_headers(status_of(error), getattr(error, "retry_after", 1))
 

@@ -22,7 +22,7 @@ from starlette.responses import Response
 from workbell.access.audit import new_entry
 from workbell.client.local import LocalClient
 from workbell.errors import StoreError
-from workbell.http.framework.call import ApiCall, address_of
+from workbell.http.framework.call import ApiCall, caller_address
 from workbell.http.policies.idempotency import REPLAYED
 from workbell.model.audit import Actor, AuditEntry
 from workbell.stores.pending_entry import PendingEntry, pending_entry
@@ -85,7 +85,7 @@ def _entry(
         subject,
         actor=actor,
         detail={"method": connection.scope["method"], "path": connection.url.path, **detail},
-        address=address_of(connection),
+        address=caller_address(connection),
     )
 
 

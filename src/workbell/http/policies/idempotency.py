@@ -19,8 +19,7 @@ from starlette.responses import Response
 
 from workbell.errors import InvalidOption, KeyReused, StoreUnavailable
 from workbell.http.framework.answers import JsonResponse
-from workbell.http.framework.call import ApiCall
-from workbell.http.framework.raw_headers import header_of
+from workbell.http.framework.call import ApiCall, header_of
 from workbell.model.idempotency import Remembered
 from workbell.model.users import UserId
 
@@ -43,7 +42,7 @@ class MadeOnce(NamedTuple):
         return msgspec.structs.replace(self.shown, **self.secret)
 
 
-def key_of(request: Request) -> str | None:
+def idempotency_key(request: Request) -> str | None:
     """The key that a request names, if it names one."""
     key = header_of(request.scope, b"idempotency-key")
     if key is None:
@@ -73,7 +72,7 @@ async def answer_once(
 ) -> Response:
     """Execute a request whose key is new; else repeat the stored answer. The key is that of its header, or given."""
     request, store = call.request, call.client.store
-    key = key or key_of(request)
+    key = key or idempotency_key(request)
     assert key is not None
     now = store.clock.now()
     asked = Remembered(
@@ -104,7 +103,7 @@ async def answer_once(
 
 async def answer_secret(call: ApiCall, make: Callable[[], Awaitable[MadeOnce]], status: int = 201) -> Response:
     """Answer with a secret, this once: the answer that is stored for repeats does not have it."""
-    if key_of(call.request) is None:
+    if idempotency_key(call.request) is None:
         return JsonResponse((await make()).whole, status, NO_STORE)
     made: list[MadeOnce] = []
 

@@ -42,7 +42,7 @@ class Buckets:
             del self._levels[name]
 
 
-class Rate(NamedTuple):
+class Allowance(NamedTuple):
     """So many a second, and so many at once."""
 
     a_second: float
@@ -52,7 +52,7 @@ class Rate(NamedTuple):
 class CallerRates:
     """A rate for each caller, and one for each tenant with all its callers."""
 
-    def __init__(self, of_caller: Rate, of_tenant: Rate) -> None:
+    def __init__(self, of_caller: Allowance, of_tenant: Allowance) -> None:
         self._of_callers = Buckets(*of_caller)
         self._of_tenants = Buckets(*of_tenant)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
-from workbell.http.framework.raw_headers import headers_of
+from workbell.http.framework.call import request_headers
 from workbell.model.public_url import PublicUrl
 
 COOKIE = "workbell_session"
@@ -34,7 +34,7 @@ class SessionCookie:
         return f"{COOKIE}{_port_of(connection.headers.get('host', ''))}"
 
     def read(self, connection: HTTPConnection) -> str | None:
-        if b"cookie" not in headers_of(connection.scope):  # spares the parser
+        if b"cookie" not in request_headers(connection.scope):  # spares the parser
             return None
         return connection.cookies.get(self.name(connection))
 

@@ -55,7 +55,7 @@ QUIET = 1.0  # between two polls of an agent for which nothing but what it canno
 
 
 def _agents(call: ApiCall) -> Agents:
-    return Agents(call.client.runtime, call.client.verified, call.service.settings.lease_span)
+    return call.service.agents_of(call.client)
 
 
 def _shown(call: ApiCall, agent: Agent) -> AgentShown:

@@ -13,7 +13,7 @@ from workbell.http.framework.answers import JsonResponse
 from workbell.http.framework.bounded_pages import PageSource, by_id, read_page
 from workbell.http.framework.call import ApiCall
 from workbell.http.framework.operations import Served
-from workbell.http.policies.idempotency import answer_once, key_at, key_of
+from workbell.http.policies.idempotency import answer_once, idempotency_key, key_at
 from workbell.model.access import Scope
 from workbell.model.event import EmitKey, Event
 from workbell.model.event_count import EventCount
@@ -51,7 +51,7 @@ async def _make(
     call: ApiCall, facts: Sequence[Fact], answer: Callable[[list[EventShown]], EventShown | Items[EventShown]]
 ) -> Response:
     """Emit events. The idempotency key is written with them; if they have keys of their own, the answer is stored."""
-    key = key_of(call.request)
+    key = idempotency_key(call.request)
     own = any(fact.key is not None for fact in facts)
     many = len(facts) > 1
     once, keyed = None, facts

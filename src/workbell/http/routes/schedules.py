@@ -7,18 +7,16 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET
-from starlette.responses import Response
 
 from workbell.http.framework.bounded_pages import WITH_TEXT, PageSource, by_name, read_page
 from workbell.http.framework.call import ApiCall
 from workbell.http.framework.operations import Served
-from workbell.http.framework.parsing import check_read_only
-from workbell.http.policies.etags import answer_with, check_match, etag_of
+from workbell.http.framework.versions import Precondition, Versioned, etag_of
 from workbell.model.job import API_SOURCE
 from workbell.model.schedule import Schedule, Tick
 from workbell.model.upcoming_ticks import TriedTiming, UpcomingTicks
 from workbell.scheduling.schedules import Declaration
-from workbell.scheduling.words import in_words
+from workbell.scheduling.words import schedule_in_words
 from workbell.wire import schedules
 from workbell.wire.operation import ListPage
 from workbell.wire.runs import RunShown
@@ -38,16 +36,16 @@ served = Served()
 DEFINITION = "name job kind expression timezone options enabled paused".split()
 
 
-def etag(schedule: Schedule | None) -> str | None:
-    return None if schedule is None else etag_of([getattr(schedule, name) for name in DEFINITION])
+def schedule_etag(schedule: Schedule) -> str:
+    return etag_of([getattr(schedule, name) for name in DEFINITION])
 
 
 def shown(schedule: Schedule) -> ScheduleShown:
-    return ScheduleShown.of(schedule, in_words(schedule))
+    return ScheduleShown.of(schedule, schedule_in_words(schedule))
 
 
-def _with_etag(call: ApiCall, schedule: Schedule) -> Response:
-    return answer_with(call.request, shown(schedule), etag(schedule) or "")
+def _versioned(schedule: Schedule) -> Versioned[ScheduleShown]:
+    return Versioned(shown(schedule), schedule_etag(schedule))
 
 
 @served(schedules.list_)
@@ -59,23 +57,22 @@ async def list_(call: ApiCall, query: SchedulesQuery) -> ListPage[ScheduleShown]
 
 
 @served(schedules.get)
-async def get(call: ApiCall, name: str) -> Response:
-    return _with_etag(call, await call.client.schedules.aget(name))
+async def get(call: ApiCall, name: str) -> Versioned[ScheduleShown]:
+    return _versioned(await call.client.schedules.aget(name))
 
 
 @served(schedules.put)
-async def put(call: ApiCall, name: str, body: ScheduleBody) -> Response:
-    return _with_etag(call, await call.client.runtime.hop(_put, call, name, body))
+async def put(call: ApiCall, name: str, body: ScheduleBody, condition: Precondition) -> Versioned[ScheduleShown]:
+    return _versioned(await call.client.runtime.hop(_put, call, name, body, condition))
 
 
-def _put(call: ApiCall, name: str, body: ScheduleBody) -> Schedule:
+def _put(call: ApiCall, name: str, body: ScheduleBody, condition: Precondition) -> Schedule:
     settings: Any = {word: value for word, value in call.owned(body).options().items() if value is not None}
     declaration = Declaration(name, body.job, settings)
 
     def accept(old: Schedule | None) -> None:
-        check_match(call.request, etag(old))
-        check_read_only(
-            call.read_only,
+        condition.check(
+            None if old is None else schedule_etag(old),
             id=None if old is None else old.id,
             name=name if old is None else old.name,
             tenant=call.client.tenant,
@@ -89,27 +86,28 @@ def _put(call: ApiCall, name: str, body: ScheduleBody) -> Schedule:
 
 
 @served(schedules.change)
-async def change(call: ApiCall, name: str, body: ScheduleUpdateBody) -> Response:
-    return _with_etag(call, await call.client.runtime.hop(_change, call, name, body))
+async def change(
+    call: ApiCall, name: str, body: ScheduleUpdateBody, condition: Precondition
+) -> Versioned[ScheduleShown]:
+    return _versioned(await call.client.runtime.hop(_change, call, name, body, condition))
 
 
-def _change(call: ApiCall, name: str, body: ScheduleUpdateBody) -> Schedule:
+def _change(call: ApiCall, name: str, body: ScheduleUpdateBody, condition: Precondition) -> Schedule:
     job = None if body.job is UNSET else body.job
     changes: Any = body.options()
 
     def accept(old: Schedule) -> None:
-        check_match(call.request, etag(old))
-        check_read_only(
-            call.read_only, id=old.id, name=old.name, tenant=old.tenant, source=old.source, paused=old.paused
+        condition.check(
+            schedule_etag(old), id=old.id, name=old.name, tenant=old.tenant, source=old.source, paused=old.paused
         )
 
     return call.client.schedules.update_if(name, job, changes, accept)
 
 
 @served(schedules.delete)
-async def delete(call: ApiCall, name: str) -> None:
+async def delete(call: ApiCall, name: str, condition: Precondition) -> None:
     delete_if = call.client.schedules.delete_if
-    await call.client.runtime.hop(delete_if, name, lambda known: check_match(call.request, etag(known)))
+    await call.client.runtime.hop(delete_if, name, lambda known: condition.check(schedule_etag(known)))
 
 
 @served(schedules.pause)

@@ -1,10 +1,11 @@
-"""WebSocket connection of one client: a receiving task, a sending task, and its subscriptions."""
+"""WebSocket connection of one client: its receiving and sending tasks, its bounded queue, subscriptions and feed."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from workbell.client.local import LocalClient
@@ -12,17 +13,122 @@ from workbell.errors import Forbidden, InvalidOption, TooMany, WorkbellError
 from workbell.http.framework.problems import log_failure, public_words
 from workbell.http.policies.open_limits import HeldBy
 from workbell.http.sockets import frames
-from workbell.http.sockets.feed import UNREAD, Feed, PassedOn
-from workbell.http.sockets.frames import ClientMessage, Ping, Read, Subscribe, Topic, Unsubscribe
-from workbell.http.sockets.outbox import Outbox
+from workbell.http.sockets.frames import (
+    ClientMessage,
+    Ping,
+    Read,
+    Subscribe,
+    Topic,
+    Unsubscribe,
+    beginning,
+    body,
+    encode,
+)
 from workbell.http.sockets.topics import filter_of
 from workbell.http.sockets.views import Subscription
 from workbell.http.sockets.wire import TRY_AGAIN_LATER, Gone, Wire
 from workbell.model.access import Access, Scope
+from workbell.model.notification import Notification
 from workbell.model.users import UserId
 
 if TYPE_CHECKING:
     from workbell.http.sockets.hub import Hub
+
+
+MOST = 1000  # messages
+MOST_LETTERS = 1024 * 1024
+
+
+class Outbox:
+    """First in, first out. One message always fits, however long it is."""
+
+    __slots__ = ("_letters", "_waiting")
+
+    def __init__(self) -> None:
+        self._waiting: deque[str] = deque()
+        self._letters = 0
+
+    def put(self, text: str) -> bool:
+        """Whether there was room."""
+        if self._waiting and (len(self._waiting) >= MOST or self._letters + len(text) > MOST_LETTERS):
+            return False
+        self._waiting.append(text)
+        self._letters += len(text)
+        return True
+
+    def take(self) -> str | None:
+        if not self._waiting:
+            return None
+        text = self._waiting.popleft()
+        self._letters -= len(text)
+        return text
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+
+UNREAD = 100  # of those that wait, the newest
+REMEMBERED = 3 * UNREAD  # ids that were passed on: more than can be found again among the unread
+
+
+class PassedOn:
+    """Ids of notifications that were sent over a connection, also to an earlier subscription."""
+
+    __slots__ = ("_ids",)
+
+    def __init__(self) -> None:
+        self._ids: OrderedDict[str, None] = OrderedDict()
+
+    def add(self, notification_id: str) -> bool:
+        """Whether it is new."""
+        if notification_id in self._ids:
+            return False
+        self._ids[notification_id] = None
+        if len(self._ids) > REMEMBERED:
+            self._ids.popitem(last=False)
+        return True
+
+
+class Feed:
+    """One subscription to notifications. New ones wait until those from before are in."""
+
+    __slots__ = ("_backlog", "_beginning", "_held", "_new", "_passed_on", "_too_slow", "_wake")
+
+    def __init__(self, name: str, passed_on: PassedOn, wake: Callable[[], None], too_slow: Callable[[], None]) -> None:
+        self._beginning = beginning(name)
+        self._passed_on = passed_on
+        self._wake = wake
+        self._too_slow = too_slow
+        self._backlog: deque[str] = deque()
+        self._held: list[tuple[str, str]] | None = []
+        self._new = Outbox()
+
+    def open(self, unread: Iterable[Notification]) -> None:
+        """Begin with what waits to be read, oldest first; there is always an answer, if only an empty one."""
+        bodies = [notification_body(one) for one in unread if self._passed_on.add(one.id)]
+        self._backlog.extend(bodies or [body([])])
+        held, self._held = self._held or [], None
+        for notification_id, text in held:
+            self.offer(notification_id, text)
+        self._wake()
+
+    def offer(self, notification_id: str, text: str) -> None:
+        """A new one, encoded for all that get it."""
+        if self._held is not None:
+            self._held.append((notification_id, text))
+        elif self._passed_on.add(notification_id):
+            if not self._new.put(text):
+                self._too_slow()
+            self._wake()
+
+    def next(self) -> str | None:
+        text = self._backlog.popleft() if self._backlog else self._new.take()
+        return None if text is None else self._beginning + text
+
+
+def notification_body(notification: Notification) -> str:
+    return body([encode(notification.as_dict())])
+
 
 MOST_SUBSCRIPTIONS = 20
 

@@ -1,8 +1,9 @@
-"""Hub of all WebSocket connections of this server: their limits, and the routing of messages."""
+"""Hub of all WebSocket connections of this server: their limits, rates of messages, and the routing of messages."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,10 +12,9 @@ from typing import TYPE_CHECKING
 from workbell.client.local import LocalClient
 from workbell.errors import TooMany
 from workbell.http.policies.open_limits import HeldBy, socket_limit
+from workbell.http.policies.rate_limits import Allowance, CallerRates
 from workbell.http.sockets import frames
-from workbell.http.sockets.connection import SocketConnection
-from workbell.http.sockets.feed import body_of
-from workbell.http.sockets.frame_rates import FrameRates
+from workbell.http.sockets.connection import SocketConnection, notification_body
 from workbell.http.sockets.notifier import SocketNotifier
 from workbell.http.sockets.topics import ViewSource
 from workbell.http.sockets.views import Views
@@ -25,6 +25,23 @@ from workbell.model.users import user_number
 
 if TYPE_CHECKING:
     from workbell.http.service import Service
+
+
+OF_CALLER = Allowance(20, 200)  # messages, over all its sockets
+OF_TENANT = Allowance(400, 2000)
+
+
+class FrameRates:
+    """Rates of all callers and tenants."""
+
+    def __init__(self) -> None:
+        self._rates = CallerRates(OF_CALLER, OF_TENANT)
+
+    async def wait(self, who: HeldBy) -> None:
+        """Return when a message of this caller may be read. Meanwhile its socket is not read, so TCP slows it down."""
+        while pause := self._rates.take(who, time.monotonic()):
+            await asyncio.sleep(pause)
+
 
 STUCK_CHECK = 4.0  # seconds between two checks whether clients read
 STUCK = 30.0  # seconds for which a client may not take a message
@@ -143,7 +160,7 @@ class Hub:
         people = self._feeds.get(new.tenant)
         if not people:
             return
-        text = body_of(new)  # once, for all
+        text = notification_body(new)  # once, for all
         for person in list(people) if new.user_id is None else [user_number(new.user_id)]:
             for connection in list(people.get(person, ())):
                 if connection.feed is not None:

@@ -15,12 +15,12 @@ from workbell.access.secret_text import NewToken
 from workbell.client.local import LocalClient
 from workbell.errors import TooMany
 from workbell.http.policies.open_limits import HeldBy
-from workbell.http.policies.rate_limits import CallerRates, Rate
+from workbell.http.policies.rate_limits import Allowance, CallerRates
 from workbell.model.access import Access, TokenKind, access_of
 
 GOOD_FOR = 30.0  # seconds
-OF_CALLER = Rate(5, 50)  # tickets: each is a row of the store for a minute or two
-OF_TENANT = Rate(50, 500)
+OF_CALLER = Allowance(5, 50)  # tickets: each is a row of the store for a minute or two
+OF_TENANT = Allowance(50, 500)
 
 
 class TicketRates:

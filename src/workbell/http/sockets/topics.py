@@ -1,8 +1,8 @@
-"""Topics of live views: how each is read for a tenant and a filter, encoded once for all viewers."""
+"""Topics of live views: how each is read for a tenant and a filter, encoded once for all viewers; and what changed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import accumulate, islice
 from typing import Any, NamedTuple
@@ -11,20 +11,78 @@ import msgspec
 
 from workbell.client.local import LocalClient
 from workbell.errors import InvalidOption, RunNotFound
-from workbell.http.features.found_runs import found_runs
 from workbell.http.features.job_list import jobs_of, reloads_of
 from workbell.http.framework.bounded_pages import MOST_BYTES, BoundedPage, PageSource, by_id, read_page
-from workbell.http.sockets.frames import Subscribe, Topic, encode
-from workbell.http.sockets.snapshot import NOTHING, ViewSnapshot
+from workbell.http.sockets.frames import CHUNK, SAME, Subscribe, Topic, body, encode
 from workbell.job_files.job_folder import JobFolder
 from workbell.model.event import Event
 from workbell.model.log_line import LogLine
 from workbell.model.patterns import PatternIndex, check_pattern, is_literal
 from workbell.model.run_filter import WORDS
-from workbell.scheduling.words import in_words
+from workbell.runs.lookup import found_runs
+from workbell.scheduling.words import schedule_in_words
 from workbell.wire.events import EventShown
-from workbell.wire.run_filter import options_of
+from workbell.wire.run_filter import filter_words
 from workbell.wire.schedules import ScheduleShown
+
+
+class ViewSnapshot:
+    """Encoded items by their ids, encoded log lines by attempt and line, and the cursor of what comes behind them.
+
+    Never changed once it is made.
+    """
+
+    __slots__ = ("items", "logs", "next")
+
+    def __init__(
+        self, items: Mapping[str, str], logs: Mapping[tuple[int, int], str] | None = None, following: str | None = None
+    ) -> None:
+        self.items = items
+        self.logs = logs or {}
+        self.next = following
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, ViewSnapshot)
+            and self.items == other.items
+            and self.logs == other.logs
+            and self.next == other.next
+        )
+
+    __hash__ = object.__hash__
+
+
+NOTHING = ViewSnapshot({})  # what a new subscriber has
+
+
+def way(before: ViewSnapshot, now: ViewSnapshot) -> list[str]:
+    """Bodies of the `changes` frames from one snapshot to another; for a new subscriber there is always one."""
+    removed = [name for name in before.items if name not in now.items]
+    items = [text for name, text in now.items.items() if before.items.get(name) != text]
+    logs = [text for index, text in now.logs.items() if index not in before.logs]
+    if not (removed or items or logs or before.next != now.next or before is NOTHING):
+        return []
+    following = SAME if before.next == now.next else now.next
+    parts = list(_chunks(items)) or [[]]
+    lines = list(_chunks(logs))
+    bodies = [body(part, removed if index == 0 else None) for index, part in enumerate(parts[:-1])]
+    last = body(parts[-1], removed if len(parts) == 1 else None, lines[0] if lines else None, following)
+    return [*bodies, last, *(body([], None, part) for part in lines[1:])]
+
+
+def _chunks(texts: list[str]) -> Iterator[list[str]]:
+    """Texts in chunks of up to CHUNK characters, one a frame."""
+    part: list[str] = []
+    letters = 0
+    for text in texts:
+        if part and letters + len(text) > CHUNK:
+            yield part
+            part, letters = [], 0
+        part.append(text)
+        letters += len(text)
+    if part:
+        yield part
+
 
 _sorted = msgspec.json.Encoder(order="deterministic")
 
@@ -65,7 +123,7 @@ def filter_of(asked: Subscribe) -> tuple[Any, ...]:
         raise InvalidOption("run: the topic run needs the id of a run.")
     if asked.topic is not Topic.RUNS:
         return (asked.run, asked.pattern)
-    words = options_of(asked)
+    words = filter_words(asked)
     if not isinstance(asked.status, str | None):
         words["status"] = sorted(set(asked.status))
     # As text: in a tuple, 1 and true would be the same.
@@ -73,8 +131,10 @@ def filter_of(asked: Subscribe) -> tuple[Any, ...]:
 
 
 def read_runs(source: ViewSource, asked: Subscribe, _before: ViewSnapshot) -> ViewSnapshot:
-    found = source.client.page_of_runs(limit=asked.limit, **options_of(asked))
-    return ViewSnapshot({run.id: encode(run) for run in found_runs(source.client, found.runs)}, None, found.next)
+    found = source.client.page_of_runs(limit=asked.limit, **filter_words(asked))
+    return ViewSnapshot(
+        {run.id: encode(run) for run in found_runs(source.client.runtime, found.runs)}, None, found.next
+    )
 
 
 def read_run(source: ViewSource, asked: Subscribe, before: ViewSnapshot) -> ViewSnapshot:
@@ -94,7 +154,7 @@ def read_run(source: ViewSource, asked: Subscribe, before: ViewSnapshot) -> View
         if before is NOTHING:
             raise
         return ViewSnapshot({})
-    return ViewSnapshot({run.id: encode(found_runs(client, [run])[0])}, dict(list(logs.items())[-LINES:]))
+    return ViewSnapshot({run.id: encode(found_runs(client.runtime, [run])[0])}, dict(list(logs.items())[-LINES:]))
 
 
 def read_jobs(source: ViewSource, _asked: Subscribe, _before: ViewSnapshot) -> ViewSnapshot:
@@ -109,7 +169,7 @@ def read_schedules(source: ViewSource, _asked: Subscribe, _before: ViewSnapshot)
         after = page[-1].name
         if len(page) < PAGE:
             break
-    return ViewSnapshot({one.name: encode(ScheduleShown.of(one, in_words(one))) for one in found})
+    return ViewSnapshot({one.name: encode(ScheduleShown.of(one, schedule_in_words(one))) for one in found})
 
 
 def read_events(source: ViewSource, asked: Subscribe, before: ViewSnapshot) -> ViewSnapshot:

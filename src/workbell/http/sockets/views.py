@@ -16,8 +16,7 @@ from typing import Any
 from workbell.errors import TooMany, WorkbellError
 from workbell.http.policies.open_limits import VIEWS, HeldBy, one_less, refusal
 from workbell.http.sockets.frames import Subscribe, beginning
-from workbell.http.sockets.snapshot import NOTHING, ViewSnapshot, way
-from workbell.http.sockets.topics import READ, ViewSource, filter_of
+from workbell.http.sockets.topics import NOTHING, READ, ViewSnapshot, ViewSource, filter_of, way
 
 log = logging.getLogger("workbell.http")
 

@@ -20,7 +20,7 @@ from workbell.model.trigger import Trigger, config_of, retry_from
 from workbell.model.users import UserId
 from workbell.remote.asking import ask, call_of
 from workbell.remote.call import Plan
-from workbell.remote.options import body, name_of, no_connection
+from workbell.remote.options import body, name_of_job, no_connection
 from workbell.remote.values import RemoteNewEndpoint
 from workbell.wire import events, notifications, triggers, webhooks
 from workbell.wire.webhooks import EndpointShown, MadeEndpoint
@@ -86,7 +86,7 @@ def _trigger(name: str, given: Mapping[str, Any]) -> msgspec.Raw:
         if word in fields:
             fields[meant] = fields.pop(word)
     if "processor_name" in fields:
-        fields["processor_name"] = name_of(fields["processor_name"])
+        fields["processor_name"] = name_of_job(fields["processor_name"])
     if fields.get("retry_config") is not None:
         policy = retry_from(fields["retry_config"])
         fields["retry_config"] = None if policy is None else config_of(policy)

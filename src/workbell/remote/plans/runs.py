@@ -20,7 +20,7 @@ from workbell.model.run_page import Counted
 from workbell.remote.asking import ask, call_of
 from workbell.remote.call import Plan, RemoteCall
 from workbell.remote.options import RemoteRequest, pages, request, with_id
-from workbell.remote.values import FoundRuns
+from workbell.remote.values import FoundRunPage
 from workbell.wire import bulk, runs
 from workbell.wire.operation import Operation
 from workbell.wire.run_filter import FIELD
@@ -109,10 +109,10 @@ def runs_call(before: str | None, limit: int, **wanted: Unpack[FilterOptions]) -
         before = page.next
 
 
-def runs_page(before: str | None, limit: int, **wanted: Unpack[FilterOptions]) -> Plan[FoundRuns]:
+def runs_page(before: str | None, limit: int, **wanted: Unpack[FilterOptions]) -> Plan[FoundRunPage]:
     _check_limit(limit)
     page = yield call_of(runs.list_, query=_query(wanted) | {"before": before, "limit": limit})
-    return FoundRuns(page.items, page.next)
+    return FoundRunPage(page.items, page.next)
 
 
 def runs_count(**wanted: Unpack[FilterOptions]) -> Plan[Counted]:

@@ -14,7 +14,7 @@ from workbell.model.tally import Tally
 Key = tuple[datetime, str, str, str, str]
 
 
-def key_of(tally: Tally) -> Key:
+def tally_key(tally: Tally) -> Key:
     return tally.minute, tally.tenant, tally.queue, tally.job, tally.status
 
 
@@ -22,7 +22,7 @@ def add_up(tallies: Iterable[Tally]) -> dict[Key, Tally]:
     """One for each key."""
     sums: dict[Key, Tally] = {}
     for tally in tallies:
-        key = key_of(tally)
+        key = tally_key(tally)
         sums[key] = _sum(sums[key], tally) if key in sums else tally
     return sums
 

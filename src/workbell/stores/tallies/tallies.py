@@ -16,7 +16,7 @@ from workbell.model.clock import EPOCH
 from workbell.model.tally import Tally, TallySum
 from workbell.stores.database import Batch, Database, Row, Rows, Statement, read_rows, write_rows
 from workbell.stores.reading import Column, RowReader
-from workbell.stores.tallies.merge import key_of, with_totals
+from workbell.stores.tallies.merge import tally_key, with_totals
 
 TALLY = Tally.__struct_fields__  # minute tenant queue job status count seconds wait buckets
 KEY = TALLY[:5]
@@ -50,7 +50,7 @@ class StoredTallies:
         name = "tallies"
         if tenant is not None:
             name, values["tenant"] = "list_tallies", tenant
-        return sorted(map(_tally, read_rows(self._database, name, **values)), key=key_of)
+        return sorted(map(_tally, read_rows(self._database, name, **values)), key=tally_key)
 
     def sum(
         self, tenant: str, *, since: datetime, until: datetime, step: int, job: str | None, queue: str | None
@@ -61,7 +61,7 @@ class StoredTallies:
 
     def totals(self) -> Listed:
         """All of each tenant, queue, job and status added up, also those that were removed since: never smaller."""
-        return sorted(map(_tally, read_rows(self._database, "totals", minute=EPOCH)), key=key_of)
+        return sorted(map(_tally, read_rows(self._database, "totals", minute=EPOCH)), key=tally_key)
 
     def prune(self, now: datetime, limit: int) -> int:
         """Remove minutes whose retention is over; how many."""
@@ -78,7 +78,7 @@ class StoredTallies:
             if not page:
                 return
             yield page
-            key = key_of(page[-1])
+            key = tally_key(page[-1])
 
     def loading(self, tallies: Sequence[Tally]) -> Batch:
         """The statement that takes over tallies of another store; those that are there already stay as they are."""

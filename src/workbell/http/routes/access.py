@@ -1,18 +1,22 @@
-"""Handlers of tokens: make, see and revoke them; and what the caller's own one allows."""
+"""Handlers of access: tokens, the session of a browser, tenants with their weights and limits, and the audit log."""
 
 from __future__ import annotations
 
 from starlette.responses import Response
 
 from workbell.access.token_request import end_of
-from workbell.errors import Forbidden, TokenNotFound
-from workbell.http.framework.bounded_pages import by_id, page_of
+from workbell.errors import Forbidden, TenantNotFound, TokenNotFound
+from workbell.http.framework.bounded_pages import WITH_TEXT, PageSource, by_id, by_name, page_of, read_page
 from workbell.http.framework.call import ApiCall
 from workbell.http.framework.operations import Served
+from workbell.http.pages.login import log_out
 from workbell.http.policies.idempotency import MadeOnce, answer_secret
 from workbell.model.access import EVERY_TENANT, ROUNDS, Scope, Token
-from workbell.wire import tokens
+from workbell.wire import audit, session, tenants, tokens
+from workbell.wire.audit import AuditQuery, AuditShown
+from workbell.wire.fields import given
 from workbell.wire.operation import ListPage
+from workbell.wire.tenants import TenantBody, TenantShown, TenantsQuery
 from workbell.wire.tokens import MadeToken, SelfShown, TokenBody, TokenShown, TokensQuery
 
 served = Served()
@@ -103,3 +107,61 @@ async def _find(call: ApiCall, token_id: str) -> Token:
 
 def _shown(call: ApiCall, token: Token) -> TokenShown:
     return TokenShown.of(token, call.client.store.clock.now())
+
+
+@served(session.end)
+async def end_session(call: ApiCall) -> Response:
+    return await log_out(call.service, call.request)
+
+
+@served(tenants.list_)
+async def list_tenants(call: ApiCall, query: TenantsQuery) -> ListPage[TenantShown]:
+    known = [one for one in await call.client.tenants.alist() if call.access.may_act_for(one.name)]
+    return page_of(known, by_name, query.after, query.limit, TenantShown.of)
+
+
+@served(tenants.get)
+async def get_tenant(call: ApiCall, name: str) -> TenantShown:
+    _check_known(call, name)
+    return TenantShown.of(await call.client.tenants.aget(name))
+
+
+@served(tenants.put)
+async def put(call: ApiCall, name: str, body: TenantBody) -> TenantShown:
+    _check_may_change(call, name)
+    call.tenant = name  # the entry in the audit log is for the tenant to read
+    tenant = await call.client.tenants.aput(name, **given(body))
+    return TenantShown.of(tenant)
+
+
+@served(tenants.delete)
+async def delete(call: ApiCall, name: str) -> None:
+    _check_may_change(call, name)
+    call.tenant = name
+    await call.client.tenants.adelete(name)
+
+
+def _check_known(call: ApiCall, name: str) -> None:
+    """Raise NotFound for another tenant: a token of one tenant must not learn which others exist."""
+    if not call.access.may_act_for(name):
+        raise TenantNotFound(f"There is no tenant {name[:40]!r} here.")
+
+
+def _check_may_change(call: ApiCall, name: str) -> None:
+    """A tenant must not raise its own limits."""
+    _check_known(call, name)
+    if call.access.tenant != EVERY_TENANT:
+        raise Forbidden("A tenant's weight and limits are set with a token of all tenants, not with its own.")
+
+
+@served(audit.list_)
+async def list_entries(call: ApiCall, query: AuditQuery) -> ListPage[AuditShown]:
+    if query.every_tenant and call.access.tenant != EVERY_TENANT:
+        raise Forbidden("Only a token of all tenants may see what was done for all.")
+    whose = EVERY_TENANT if query.every_tenant else None
+    entries = call.client.audit
+    source = PageSource(
+        lambda cursor, number: entries.list(before=cursor, limit=number, tenant=whose), by_id, AuditShown.of, WITH_TEXT
+    )
+    page = await call.client.runtime.hop(read_page, source, query.before, query.limit)
+    return page.answer(by_id)

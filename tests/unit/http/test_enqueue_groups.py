@@ -10,7 +10,7 @@ import pytest
 from tests.support.fresh_store import fresh_store
 from workbell import DuplicateRun, KeyReused, UnknownJob, Workbell
 from workbell.client.local import LocalClient
-from workbell.http.features.enqueueing import MOST, ChosenId, Enqueueing, Order, WaitingEnqueue
+from workbell.http.features.enqueue_groups import MOST, ChosenId, EnqueueGroups, Order, WaitingEnqueue
 from workbell.model.ids import new_id
 
 pytestmark = pytest.mark.anyio
@@ -31,14 +31,14 @@ def orders(count: int, **options: object) -> list[Order]:
 
 
 async def test_each_gets_its_own_answer(bell: Workbell) -> None:
-    enqueueing = Enqueueing(bell)
+    groups = EnqueueGroups(bell)
     held = await bell.aenqueue("work", key="taken")
     rejecting = [Order("work", None, {"key": "taken", "on_duplicate": "reject"})]
     answers = await asyncio.gather(
-        enqueueing.put(bell, orders(3)),
-        enqueueing.put(bell, [Order("nothing", None, {})]),
-        enqueueing.put(bell, rejecting),
-        enqueueing.put(bell.for_tenant("other"), orders(1)),
+        groups.put(bell, orders(3)),
+        groups.put(bell, [Order("nothing", None, {})]),
+        groups.put(bell, rejecting),
+        groups.put(bell.for_tenant("other"), orders(1)),
         return_exceptions=True,
     )
     made, unknown, refused, other = answers
@@ -50,19 +50,19 @@ async def test_each_gets_its_own_answer(bell: Workbell) -> None:
     assert isinstance(other, list)
     assert other[0].tenant == "other"
     assert len(bell.runs()) == 4
-    enqueueing.close()
+    groups.close()
 
 
 async def test_one_conflict_of_ids_touches_no_other(bell: Workbell) -> None:
     """In one transaction: a request and its repetition, one that is refused, and others with keys and without."""
-    enqueueing, loop = Enqueueing(bell), asyncio.get_running_loop()
+    groups, loop = EnqueueGroups(bell), asyncio.get_running_loop()
     taken, other = new_id(), new_id()
-    await enqueueing.put(bell, [Order("work", None, {}, chosen=ChosenId(taken, "first"))])
+    await groups.put(bell, [Order("work", None, {}, chosen=ChosenId(taken, "first"))])
 
     def waiting(*chosen: ChosenId | None, **options: object) -> WaitingEnqueue:
         return WaitingEnqueue(bell, [Order("work", None, options, chosen=one) for one in chosen], loop.create_future())
 
-    refused, made, again, known, *rest = enqueueing._write(
+    refused, made, again, known, *rest = groups._write(
         [
             waiting(None, ChosenId(new_id(), "second"), ChosenId(taken, "second")),
             waiting(ChosenId(other, "third")),
@@ -77,19 +77,19 @@ async def test_one_conflict_of_ids_touches_no_other(bell: Workbell) -> None:
     assert ids == [[other], [other], [taken]]
     assert [len(answer) for answer in rest if isinstance(answer, list)] == [2, 1]
     assert len(bell.runs()) == 5
-    enqueueing.close()
+    groups.close()
 
 
 async def test_a_flood_of_one_tenant_delays_no_other(bell: Workbell) -> None:
-    enqueueing, loop = Enqueueing(bell), asyncio.get_running_loop()
+    groups, loop = EnqueueGroups(bell), asyncio.get_running_loop()
 
     def waiting(client: LocalClient, count: int) -> WaitingEnqueue:
         return WaitingEnqueue(client, orders(count), loop.create_future())
 
     small = bell.for_tenant("small")
-    enqueueing._waiting = [waiting(bell, MOST // 2) for _ in range(5)] + [waiting(small, 1), waiting(small, 1)]
-    first = enqueueing._next()
+    groups._waiting = [waiting(bell, MOST // 2) for _ in range(5)] + [waiting(small, 1), waiting(small, 1)]
+    first = groups._next()
     assert [one.client.tenant for one in first] == ["default", "small", "small"]
     assert sum(len(one.orders) for one in first) <= MOST
-    assert len(enqueueing._waiting) == 4
-    enqueueing.close()
+    assert len(groups._waiting) == 4
+    groups.close()

@@ -64,7 +64,7 @@ class WaitingEnqueue(NamedTuple):
     answer: asyncio.Future[list[Run]]
 
 
-class Enqueueing:
+class EnqueueGroups:
     """Gathers the orders of requests that come at the same time."""
 
     def __init__(self, client: LocalClient) -> None:
