@@ -19,7 +19,7 @@ DASHBOARD = "src/workbell/http/dashboard"
 IN_WHEEL = "workbell/http/dashboard/static"
 
 
-class DashboardBundle(BuildHookInterface):
+class DashboardBundle(BuildHookInterface[Any]):
     """Makes the bundle in a temporary folder, so that nothing built ever lies in the sources."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:

@@ -12,10 +12,12 @@ from email.message import EmailMessage
 from email.parser import BytesParser
 from email.policy import EmailPolicy
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pytest
 from trove_classifiers import classifiers
 
+from hatch_build import DashboardBundle
 from workbell.http.dashboard.assets import assets
 from workbell.http.dashboard.bundle import SCRIPT, STYLE
 from workbell.version import __version__
@@ -78,6 +80,18 @@ def test_the_wheel_has_the_bundle_that_a_checkout_serves(wheel: dict[str, bytes]
     known = assets().by_path
     assert {name: wheel[name] for name in BUNDLES} == {name: known[Path(name).name].content for name in BUNDLES}
     assert b"$module" in wheel[f"{STATIC}/{SCRIPT}"]
+
+
+def test_an_editable_installation_has_no_bundle(tmp_path: Path) -> None:
+    """It would lie beside the sources, and hide every change of them."""
+    made: dict[str, Any] = {"force_include": {}}
+    hook = DashboardBundle(str(ROOT), {}, None, None, str(tmp_path), "wheel")
+    hook.initialize("editable", made)
+    assert made == {"force_include": {}}
+    hook.initialize("standard", made)
+    assert set(made["force_include"].values()) == BUNDLES
+    hook.finalize("standard", made, "")
+    assert not any(Path(path).exists() for path in made["force_include"])
 
 
 def test_the_wheel_has_sql_dashboard_types_and_no_tests(wheel: dict[str, bytes]) -> None:
