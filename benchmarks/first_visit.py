@@ -64,7 +64,7 @@ def main() -> int:
             sync_playwright() as playwright,
             playwright.chromium.launch(executable_path=path, args=ARGUMENTS) as browser,
         ):
-            visit(browser, site, "/")  # the service makes its bundle, and Chromium starts
+            visit(browser, site, "/")  # Chromium starts
             print(
                 f"First visit, {LATENCY} ms, {RATE // 1000} kB/s: requests and seconds until drawn, median of {TIMES}"
             )

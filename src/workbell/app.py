@@ -169,6 +169,10 @@ class Workbell(LocalClient):
         What `asgi` made ends with it, open streams and sockets too.
         """
         async with self.running():
+            if self._mounted:
+                from workbell.http.dashboard.assets import begin_loading
+
+                begin_loading()
             for service in self._mounted:
                 if service.stopping.is_set():  # an application may be started again after its end
                     service.begin_again()

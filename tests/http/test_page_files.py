@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import re
 import threading
+from collections.abc import Mapping
 
 import pytest
 
 from tests.http.conftest import Api
 from workbell.http.dashboard import assets as module
-from workbell.http.dashboard.assets import assets
+from workbell.http.dashboard.assets import Assets, assets
+from workbell.http.dashboard.bundle import bundles, styles_of
 from workbell.http.framework.compression import LEVEL
 from workbell.http.policies.session_cookie import COOKIE
 
@@ -36,22 +39,78 @@ async def test_a_page_has_one_script_and_one_style(api: Api) -> None:
         assert "immutable" in answer.headers["cache-control"]
 
 
-async def test_the_first_page_is_made_on_a_thread(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes a fifth of a second, in which the event loop would serve nobody."""
-    threads = []
-    bundle = module.bundle_style
-    monkeypatch.setattr(module, "bundle_style", lambda texts: (threads.append(threading.get_ident()), bundle(texts))[1])
-    for path in ("/runs", "/static/x/bell.svg"):
-        assets.cache_clear()
-        answer = await api.http.get(path, headers={"Cookie": f"{COOKIE}={api.session()}"})
-        assert answer.status_code == 200
-    assert len(threads) == 2
-    assert threading.get_ident() not in threads
+class Bundling:
+    """Bundling that waits until it is let go. On the event loop it would wait in vain: nobody else could let it go."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun = threading.Event()
+        self.go_on = threading.Event()
+        self.outcomes: list[bool] = []  # of each time: whether it was let go
+        monkeypatch.setattr(module, "bundles", self)
+        monkeypatch.setattr(module, "loader", module.Loader(module.all_files))
+
+    def __call__(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
+        self.begun.set()
+        self.outcomes.append(self.go_on.wait(10))
+        return bundles(files)
+
+
+@pytest.mark.parametrize("path", ["/runs", "/static/x/bell.svg"])
+async def test_others_are_served_while_the_first_page_waits_for_its_files(
+    api: Api, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    bundling, headers = Bundling(monkeypatch), {"Cookie": f"{COOKIE}={api.session()}"}
+    visits = [asyncio.create_task(api.http.get(path, headers=headers)) for _ in range(3)]
+    assert await asyncio.to_thread(bundling.begun.wait, 60)
+    assert (await api.http.get("/healthz")).status_code == 200
+    assert not any(visit.done() for visit in visits)
+    bundling.go_on.set()
+    assert [(await visit).status_code for visit in visits] == [200, 200, 200]
+    assert bundling.outcomes == [True]
+
+
+async def test_a_visitor_who_goes_takes_nothing_from_others(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    bundling = Bundling(monkeypatch)
+    leaves, stays = (asyncio.create_task(api.http.get("/static/x/bell.svg")) for _ in range(2))
+    assert await asyncio.to_thread(bundling.begun.wait, 60)
+    leaves.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await leaves
+    bundling.go_on.set()
+    assert (await stays).status_code == 200
+
+
+async def test_a_service_begins_to_load_as_it_starts(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    bundling = Bundling(monkeypatch)
+    app = api.bell.asgi()
+    async with app.router.lifespan_context(app):
+        assert await asyncio.to_thread(bundling.begun.wait, 60), "before any request"
+        bundling.go_on.set()
+
+
+async def test_a_mounted_service_begins_with_the_application(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    bundling = Bundling(monkeypatch)
+    api.bell.asgi()  # a mounted application is told nothing of the start
+    async with api.bell.lifespan():
+        assert await asyncio.to_thread(bundling.begun.wait, 60), "before any request"
+        bundling.go_on.set()
+
+
+async def test_files_that_could_not_be_read_are_read_again(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [OSError(24, "too many open files")]
+    monkeypatch.setattr(module, "loader", module.Loader(lambda: raised(files.pop()) if files else module.all_files()))
+    with pytest.raises(OSError, match="too many"):
+        await module.load_assets()
+    assert (await api.http.get("/static/x/bell.svg")).status_code == 200
+
+
+def raised(error: OSError) -> Assets:
+    raise error
 
 
 async def test_debug_has_the_single_files(api: Api) -> None:
     found = await files_of(api, "/runs?debug")
-    assert len([path for path in found if path.endswith(".css")]) == len(assets().styles)
+    assert len([path for path in found if path.endswith(".css")]) == len(styles_of(assets().by_path))
     assert found[-1].endswith("/main.js")
 
 

@@ -12,19 +12,27 @@ from email.message import EmailMessage
 from email.parser import BytesParser
 from email.policy import EmailPolicy
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pytest
 from trove_classifiers import classifiers
 
+from hatch_build import DashboardBundle
+from workbell.http.dashboard.assets import assets
+from workbell.http.dashboard.bundle import SCRIPT, STYLE
 from workbell.version import __version__
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "workbell"
+STATIC = "workbell/http/dashboard/static"
+VENDORED = f"{STATIC}/vendor"
 REPOSITORY = "https://github.com/workbell/workbell"
-VENDORED = "workbell/http/dashboard/static/vendor"
 LICENCES = ["LICENSE", *(f"src/{VENDORED}/LICENSE-{name}.txt" for name in ("htm", "preact", "uplot"))]
 # Types of the dashboard's JavaScript, and how its checker is set up: for the repository alone.
 OURS_ALONE = re.compile(r"\.d\.ts$|/jsconfig\.json$")
+# Beside the bundle, a wheel has these of the dashboard's files.
+SINGLE = {f"{STATIC}/{name}" for name in ("bell.svg", "screens.js", "theme.js")}
+BUNDLES = {f"{STATIC}/{name}" for name in (SCRIPT, STYLE)}
 
 
 def build(source: Path, target: str, out: Path) -> Path:
@@ -64,13 +72,32 @@ def package_files() -> set[str]:
 
 def test_the_wheel_has_each_file_of_the_package_and_nothing_else(wheel: dict[str, bytes]) -> None:
     packaged = {name for name in wheel if ".dist-info/" not in name}
-    assert packaged == {name for name in package_files() if not OURS_ALONE.search(name)}
+    ours = {name for name in package_files() if not OURS_ALONE.search(name)}
+    assert packaged == {name for name in ours if not name.startswith(f"{STATIC}/")} | SINGLE | BUNDLES
+
+
+def test_the_wheel_has_the_bundle_that_a_checkout_serves(wheel: dict[str, bytes]) -> None:
+    known = assets().by_path
+    assert {name: wheel[name] for name in BUNDLES} == {name: known[Path(name).name].content for name in BUNDLES}
+    assert b"$module" in wheel[f"{STATIC}/{SCRIPT}"]
+
+
+def test_an_editable_installation_has_no_bundle(tmp_path: Path) -> None:
+    """It would lie beside the sources, and hide every change of them."""
+    made: dict[str, Any] = {"force_include": {}}
+    hook = DashboardBundle(str(ROOT), {}, None, None, str(tmp_path), "wheel")
+    hook.initialize("editable", made)
+    assert made == {"force_include": {}}
+    hook.initialize("standard", made)
+    assert set(made["force_include"].values()) == BUNDLES
+    hook.finalize("standard", made, "")
+    assert not any(Path(path).exists() for path in made["force_include"])
 
 
 def test_the_wheel_has_sql_dashboard_types_and_no_tests(wheel: dict[str, bytes]) -> None:
     endings = {PurePosixPath(name).suffix for name in wheel}
     assert {".sql", ".js", ".css", ".svg"} <= endings
-    assert {"workbell/py.typed", f"{VENDORED}/htm.js", "workbell/stores/d1/bridge/worker.mjs"} <= wheel.keys()
+    assert {"workbell/py.typed", "workbell/stores/d1/bridge/worker.mjs"} <= wheel.keys()
     assert [name for name in wheel if re.search(r"(^|/)(tests?|__pycache__)/|\.pyc$|\.db", name)] == []
     assert {name.partition("/")[0] for name in wheel} == {"workbell", f"workbell-{__version__}.dist-info"}
 
@@ -124,6 +151,6 @@ def test_the_sdist_builds_the_same_wheel(wheel: dict[str, bytes], sdist: Path, t
         file.extractall(tmp_path, filter="data")
     (source,) = tmp_path.iterdir()
     names = {path.name for path in source.iterdir()}
-    own = {"CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "docs", "pyproject.toml", "src"}
+    own = {"CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "docs", "hatch_build.py", "pyproject.toml", "src"}
     assert names == own | {"PKG-INFO", ".gitignore"}
     assert contents(build(source, "wheel", tmp_path / "dist")) == wheel

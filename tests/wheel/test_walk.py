@@ -72,7 +72,9 @@ def test_dashboard_script_and_api_are_served(installed: CleanVenv, tmp_path: Pat
             assert page.status_code == 200
             assert page.headers["content-type"].startswith("text/html")
             files = re.findall(r'(?:src|href)="([^"]+\.(?:js|css|svg)[^"]*)"', page.text)
-            assert {Path(name.partition("?")[0]).suffix for name in files} == {".js", ".css", ".svg"}
+            assert {Path(name).name for name in files} == {"bell.svg", "bundle.css", "bundle.js", "theme.js"}
+            debug = client.get("/runs?debug", headers={"Accept": "text/html"})
+            assert debug.text == page.text, "a wheel has no single files"
             for name in files:
                 answer = client.get(name)
                 assert answer.status_code == 200, name

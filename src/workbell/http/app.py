@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from workbell.errors import WorkbellError
+from workbell.http.dashboard.assets import begin_loading
 from workbell.http.framework import problems
 from workbell.http.framework.middleware import Gate
 from workbell.http.framework.operations import ServedOperation
@@ -61,6 +62,7 @@ def make_app(service: Service) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        begin_loading()
         yield
         await service.close()
 

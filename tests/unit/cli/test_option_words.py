@@ -144,7 +144,7 @@ def test_an_error_of_a_value_names_the_new_word() -> None:
 def test_the_dashboard_shows_no_old_word() -> None:
     """It has commands to copy."""
     scripts = {path.name: path.read_text("utf-8") for path in Path(dashboard.__file__).parent.rglob("*.js")}
-    assert "jobs" in scripts["copy-as.js"], "the scripts are found"
+    assert "jobs" in scripts["run.js"], "the scripts are found"
     words = re.compile(rf"(?<![\w-])({'|'.join(old for old in OLD if old != '-n')})(?![\w-])")
     found = {name: words.findall(text) for name, text in scripts.items() if words.search(text)}
     assert not found

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from workbell.http.dashboard.assets import MAIN, SCRIPT, STYLE, assets
-from workbell.http.dashboard.bundle import NotBundled, bundle_script, bundle_style
+from workbell.http.dashboard.assets import assets
+from workbell.http.dashboard.bundle import (
+    EARLY,
+    MAIN,
+    SCRIPT,
+    STYLE,
+    NotBundled,
+    bundle_script,
+    bundle_style,
+    styles_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,8 +50,17 @@ def test_styles_keep_their_order() -> None:
 def test_the_dashboard_is_one_script_and_one_style() -> None:
     known = assets()
     script, style = (known.by_path[path].content.decode() for path in (SCRIPT, STYLE))
-    sources = [path for path in known.by_path if path.endswith(".js") and path not in (SCRIPT, "theme.js")]
+    sources = [path for path in known.by_path if path.endswith(".js") and path not in (SCRIPT, EARLY)]
     assert [path for path in sources if f"// {path}\n" not in script] == []
     assert "const $module" not in script[script.index(f"\n// {MAIN}\n") :], "it begins all others"
-    assert known.styles[0] == "vendor/uplot.css"
-    assert [path for path in known.styles if f"/* {path} */" not in style] == []
+    styles = styles_of(known.by_path)
+    assert styles[0] == "vendor/uplot.css"
+    assert [path for path in styles if f"/* {path} */" not in style] == []
+
+
+def test_the_page_of_a_wheel_has_the_bundles_alone() -> None:
+    """The single files, which `?debug` asks for, are not in a wheel."""
+    known = assets()
+    packaged = known._replace(by_path={path: known.by_path[path] for path in (SCRIPT, STYLE, EARLY)})
+    assert known.of_page(single=True) == (MAIN, styles_of(known.by_path))
+    assert packaged.of_page(single=True) == known.of_page(single=False) == (SCRIPT, [STYLE])

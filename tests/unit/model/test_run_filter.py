@@ -26,8 +26,8 @@ GENERATED = {
 # Files with the fields of a run or of its options, which have the names of many words.
 OF_RUNS = {
     "cli/runs/show.py",
-    "http/dashboard/static/components/run-details.js",
     "http/dashboard/static/components/schedule-body.js",
+    "http/dashboard/static/screens/run.js",
     "model/request.py",
     "model/run.py",
     "model/run_defaults.py",

@@ -44,10 +44,10 @@ KNOWN = {
     "src/workbell/cli/tokens/list.py": {"_show": COLUMNS},
     "src/workbell/cli/workers/listed.py": {"_show_rewinds": COLUMNS},
     "src/workbell/client/declaring.py": {"JOB_WORDS": OPTIONS, "_settled": OPTIONS},
-    "src/workbell/http/dashboard/static/components/run-details.js": {
+    "src/workbell/http/dashboard/static/components/run-filter.js": {"FIRST_ROW": FILTER},
+    "src/workbell/http/dashboard/static/screens/run.js": {
         "ELSEWHERE": "fields that other parts of the page show; all others are shown as they are"
     },
-    "src/workbell/http/dashboard/static/components/run-filter.js": {"FIRST_ROW": FILTER},
     "src/workbell/http/routes/schedules.py": {"DEFINITION": CHANGES},
     "src/workbell/job_files/settings.py": {"NOT_GUESSED": OPTIONS, "OF_TICKS": OPTIONS},
     "src/workbell/model/endpoint.py": {"Endpoint.__rich_repr__": "the part of it that is no secret"},

@@ -1,5 +1,8 @@
 """Bundle of the dashboard: all modules as one script, all styles as one file. Made in Python, from our own sources.
 
+`hatch_build.py` makes it for a wheel and loads this file by itself, so nothing of Workbell is imported here. In a
+checkout the service makes it as it starts (`assets.py`).
+
 Each module becomes a function that is called once, behind those that it imports, and returns what it exports. That is
 what ES modules mean as long as there is no cycle of imports and nothing exported is assigned again later: a source that
 does otherwise, or that has an import or export of another form than ours, is refused (`NotBundled`). Doc comments on
@@ -10,9 +13,11 @@ are programs for Node, which neither users nor the build of a wheel should need.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from posixpath import dirname, join, normpath
 
+MAIN, EARLY = "main.js", "theme.js"  # the module that begins all others; the script that runs before the first paint
+SCRIPT, STYLE = "bundle.js", "bundle.css"
 IMPORT = re.compile(r'^import\s*(?:(\w+)|\{([^}]*)\})\s*from\s*"(\.[^"]+)";?', re.MULTILINE)
 LATER = re.compile(r'\bimport\("(\.[^"]+)"\)')
 PASSED_ON = re.compile(r'^export\s*\{([^}]*)\}\s*from\s*"(\.[^"]+)";?', re.MULTILINE)
@@ -25,6 +30,19 @@ LEFT = re.compile(r"^\s*(?:import|export)\b(?!\()", re.MULTILINE)
 
 class NotBundled(Exception):
     """A source that cannot be bundled: it has a form that is not known here."""
+
+
+def bundles(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The script and the style of all files of the dashboard, which are given by their paths."""
+    modules = {path: content.decode() for path, content in files.items() if path.endswith(".js") and path != EARLY}
+    styles = {path: files[path].decode() for path in styles_of(files)}
+    return {SCRIPT: bundle_script(modules, MAIN).encode(), STYLE: bundle_style(styles).encode()}
+
+
+def styles_of(paths: Iterable[str]) -> list[str]:
+    """Style sheets. Libraries first, so that ours can say otherwise; then by name, which their numbers are for."""
+    found = [path for path in paths if path.endswith(".css") and path != STYLE]
+    return sorted(found, key=lambda path: (not path.startswith("vendor/"), path))
 
 
 def bundle_script(sources: Mapping[str, str], main: str) -> str:

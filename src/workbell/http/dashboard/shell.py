@@ -10,7 +10,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from workbell.http.dashboard.assets import EARLY, MAIN, SCRIPT, STYLE, load_assets
+from workbell.http.dashboard.assets import load_assets
+from workbell.http.dashboard.bundle import EARLY
 
 # Our own files and our own service, nothing else: what a hostile name or log line could bring in is refused anyway.
 POLICY = (
@@ -30,11 +31,12 @@ SCREENS = _screens()
 
 
 async def shell(request: Request, status: int = 200) -> Response:
-    """The page, wherever the service is mounted. With `?debug` it loads every module and style by itself."""
+    """The page, wherever the service is mounted. With `?debug` it loads every module and style by itself in a
+    checkout; a wheel has the bundles alone."""
     root = escape(request.scope.get("root_path", ""))
-    known = await load_assets(request)
+    known = await load_assets()
     base = f"{root}/static/{known.digest}"
-    script, styles = (MAIN, known.styles) if "debug" in request.query_params else (SCRIPT, [STYLE])
+    script, styles = known.of_page(single="debug" in request.query_params)
     links = "".join(f'<link rel="stylesheet" href="{base}/{path}">' for path in styles)
     text = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Workbell</title>'

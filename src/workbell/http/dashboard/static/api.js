@@ -1,7 +1,8 @@
-// The HTTP API: one function a method. What goes wrong is a `Problem` with the server's own words.
-import { parse, stringify } from "./json.js";
+// Calls to the API, their JSON with whole numbers of any size, and who is signed in.
 import { currentQuery, root } from "./router.js";
-import { shared } from "./store.js";
+import { shared } from "./ui.js";
+
+// The HTTP API: one function a method. What goes wrong is a `Problem` with the server's own words.
 
 const DEADLINE = 30_000;
 const SILENT = "The server does not answer. Is it running? The page tries again by itself.";
@@ -113,4 +114,64 @@ function problemOf(status, text) {
   } catch {
     return new Problem(`The server answered ${status}.`, status);
   }
+}
+
+// JSON with whole numbers of any size: JavaScript's own reading would quietly round 2^53 + 1, and a run's input with it.
+
+const LARGE = /\d{16}/;
+
+/**
+ * Reads JSON; a whole number that a double cannot hold becomes a BigInt.
+ * @param {string} text
+ */
+export function parse(text) {
+  if (!LARGE.test(text)) return JSON.parse(text);
+  return JSON.parse(text, (_name, value, context) => {
+    if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
+    return context && /^-?\d+$/.test(context.source) ? BigInt(context.source) : value;
+  });
+}
+
+/**
+ * Writes JSON, with such numbers as they were.
+ * @param {unknown} value
+ * @returns {string}
+ */
+export function stringify(value, indent = 0) {
+  /** @type {(name: string, value: unknown) => unknown} */
+  const raw = (_name, one) => (typeof one === "bigint" ? exact(one) : one);
+  return JSON.stringify(value, raw, indent);
+}
+
+/** @param {bigint} number */
+function exact(number) {
+  return JSON.rawJSON ? JSON.rawJSON(String(number)) : Number(number);
+}
+
+/**
+ * For people: indented, and a text without quotes as it is.
+ * @param {unknown} value
+ */
+export function pretty(value) {
+  return stringify(value, 2) ?? "null";
+}
+
+// Who is signed in, and what they may do. The server checks it all again: buttons are hidden for calm, not for safety.
+
+const me = shared(/** @type {Api.Session | null} */ (null));
+
+/** Ask the server who this is; before the first screen is shown. */
+export async function loadSession() {
+  me.set(await api.get("/tokens/self"));
+}
+
+/** Who this is, once `loadSession` has ended; a tenant of `*` is all of them. */
+export const useSession = () => /** @type {Api.Session} */ (me.use());
+
+/**
+ * Whether the scope is given.
+ * @param {Api.Scope} scope
+ */
+export function useMay(scope) {
+  return me.use()?.may.includes(scope) ?? false;
 }

@@ -1,5 +1,5 @@
 // What a person has chosen, stored by the browser: the theme, the zone of times, and whether keyboard shortcuts are on.
-import { shared } from "./store.js";
+import { shared } from "./ui.js";
 
 /**
  * @template {string} T
@@ -37,3 +37,11 @@ theme.listen((value) => {
   if (value === "system") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = value;
 });
+
+// Whether the screen is narrow, as style/3-frame.css means it: then the navigation is behind a button.
+
+const query = window.matchMedia("(max-width: 56rem)");
+const narrow = shared(query.matches);
+query.addEventListener("change", () => narrow.set(query.matches));
+
+export const useNarrow = () => narrow.use();

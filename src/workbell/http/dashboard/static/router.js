@@ -1,6 +1,5 @@
 // The address is the state: which screen, which thing, which filter. Links work, Back works, a copied address works.
-import { shared } from "./store.js";
-import { html } from "./ui.js";
+import { html, shared } from "./ui.js";
 
 /** Where the service lies, such as "/ops" if it is mounted there. */
 export const root = document.querySelector('meta[name="workbell-root"]')?.getAttribute("content") ?? "";
@@ -84,4 +83,14 @@ export function Link({ to: address, replace = false, children, ...rest }) {
     go(address, { replace });
   };
   return html`<a href=${address} onClick=${follow} ...${rest}>${children}</a>`;
+}
+
+/**
+ * Set words of the address's query; an empty value takes a word away.
+ * @param {readonly string[]} parts
+ * @param {Api.Words} changes
+ * @param {{ replace?: boolean }} [options]
+ */
+export function setQuery(parts, changes, options) {
+  go(to(parts, { ...wordsOf(currentQuery()), ...changes }), options);
 }

@@ -1,7 +1,6 @@
 // Times and spans for people: each time with its zone, by the one switch of the page.
 import { zone } from "./preferences.js";
-import { shared } from "./store.js";
-import { html } from "./ui.js";
+import { html, shared } from "./ui.js";
 
 /** @type {Map<string, Intl.DateTimeFormat>} */
 const formats = new Map();

@@ -1,8 +1,10 @@
-// A chart of bars over time with the same numbers as a table behind it, and a sentence for who sees neither.
-import uPlot from "../vendor/uplot.js";
+// Charts of bars over time, with the same numbers as a table behind them; and the chart of the runs that ended.
 import { theme, zone } from "../preferences.js";
-import { timeText } from "../times.js";
+import { spanText, timeText } from "../times.js";
 import { html, useEffect, useRef } from "../ui.js";
+import uPlot from "../vendor/uplot.js";
+
+// A chart of bars over time with the same numbers as a table behind it, and a sentence for who sees neither.
 
 /**
  * @typedef {{ name: string, values: number[], colour: string, pale?: boolean }} Series
@@ -89,7 +91,7 @@ function linesOf({ stack }, open) {
  * The chart is drawn anew only if what it is made of changes; new numbers are put into it.
  * @param {{ title: string, at: string[], step: number, panels: Panel[], summary: string, open?: number, height?: number }} props
  */
-export function Chart({ title, at, step, panels, summary, open = 0, height = 210 }) {
+function Chart({ title, at, step, panels, summary, open = 0, height = 210 }) {
   const frames = useRef(/** @type {(HTMLElement | null)[]} */ ([]));
   const plots = useRef(/** @type {uPlot[]} */ ([]));
   const pointed = useRef(/** @type {HTMLElement | null} */ (null));
@@ -157,7 +159,8 @@ export function Chart({ title, at, step, panels, summary, open = 0, height = 210
             ${index < 0 ? html`<span class="faint">${panel.none}</span>` : panel.stack.map((one) => html`<${Key} key=${one.name} of=${one} />`)}
             ${index > 0 && html`<span class="faint">on a scale of their own</span>`}
           </p>
-          ${index >= 0 && html`<div ref=${(/** @type {HTMLElement | null} */ one) => (frames.current[index] = one)} class="chart-frame" role="img" data-steps=${at.length} aria-label=${`${title}, ${panel.name}. ${summary}`}></div>`}
+          ${index >= 0 && html`<div ref=${(/** @type {HTMLElement | null} */ one) => (frames.current[index] = one)} class="chart-frame"
+            role="img" data-steps=${at.length} aria-label=${`${title}, ${panel.name}. ${summary}`}></div>`}
         </div>`;
       })}
       <figcaption>
@@ -170,7 +173,14 @@ export function Chart({ title, at, step, panels, summary, open = 0, height = 210
           <table>
             <caption class="visually-hidden">${title}</caption>
             <thead><tr><th scope="col">time</th>${series.map((one) => html`<th key=${one.name} scope="col" class="number">${one.name}</th>`)}</tr></thead>
-            <tbody>${at.map((one, index) => html`<tr key=${one}><th scope="row">${timeText(one, choice)}${index >= at.length - open ? " (so far)" : ""}</th>${series.map((line) => html`<td key=${line.name} class="number">${line.values[index]}</td>`)}</tr>`)}</tbody>
+            <tbody>
+              ${at.map(
+                (one, index) => html`<tr key=${one}>
+                  <th scope="row">${timeText(one, choice)}${index >= at.length - open ? " (so far)" : ""}</th>
+                  ${series.map((line) => html`<td key=${line.name} class="number">${line.values[index]}</td>`)}
+                </tr>`,
+              )}
+            </tbody>
           </table>
         </div>
       </details>
@@ -191,4 +201,59 @@ function seriesOf({ name, colour: token, pale }) {
 /** @param {{ of: Series }} props */
 function Key({ of: { name, colour: token, pale } }) {
   return html`<span><i class="chart-key ${pale ? "chart-key-pale" : ""}" style=${{ color: `var(${token})` }}></i>${name}</span>`;
+}
+
+// How many attempts ended over time, and how.
+
+/** @typedef {"succeeded" | "retried" | "failed"} Line */
+
+/** @type {Line[]} */
+const LINES = ["succeeded", "failed", "retried"];
+
+const LATE = 10; // seconds after which all workers have told what ended in a step
+
+const LEAST = 15; // steps that are drawn, however new everything is
+
+/**
+ * The first step in which anything ended; those before it are left out: a line along the bottom tells nothing.
+ * @param {Api.Tallies["items"]} items
+ */
+const firstOf = (items) => Math.max(0, items.findIndex((step) => LINES.some((name) => step[name] > 0)));
+
+/**
+ * "41 succeeded, 1 failed, 2 retried".
+ * @param {Api.Tallies["items"]} items
+ */
+const totals = (items) => LINES.map((name) => `${items.reduce((sum, step) => sum + step[name], 0).toLocaleString("en")} ${name}`).join(", ");
+
+/**
+ * `tallies` as GET /tallies tells them.
+ * @param {{ tallies: Api.Tallies, height?: number }} props
+ */
+export function Throughput({ tallies, height }) {
+  const choice = zone.use();
+  const first = firstOf(tallies.items);
+  const steps = tallies.items.slice(Math.max(0, Math.min(first - 1, tallies.items.length - LEAST)));
+  /** @param {Line} name */
+  const values = (name) => steps.map((step) => step[name]);
+  const panels = [
+    { name: "succeeded", none: "", stack: [{ name: "succeeded", colour: "--good", values: values("succeeded") }] },
+    {
+      name: "failed and retried",
+      none: "Nothing failed, and nothing was retried.",
+      stack: [
+        { name: "failed", colour: "--bad", values: values("failed") },
+        { name: "retried", colour: "--warn", pale: true, values: values("retried") },
+      ],
+    },
+  ];
+  const span = spanText(Math.floor((Date.parse(tallies.until) - Date.parse(tallies.since)) / 1000 / tallies.step) * tallies.step);
+  const open = steps.filter((step) => (Date.parse(tallies.until) - Date.parse(step.at)) / 1000 < tallies.step + LATE);
+  const summary = [
+    `In ${span}: ${totals(tallies.items)}. Each bar is ${spanText(tallies.step)}.`,
+    steps.length < tallies.items.length && `Nothing ended before ${timeText(tallies.items[first].at, choice)}.`,
+    open.length > 0 && `Hatched bars are not complete yet: ${totals(open)} since ${timeText(open[0].at, choice)}.`,
+  ];
+  return html`<${Chart} title="Finished attempts" at=${steps.map((step) => step.at)} step=${tallies.step} panels=${panels}
+    summary=${summary.filter(Boolean).join(" ")} open=${open.length} height=${height} />`;
 }

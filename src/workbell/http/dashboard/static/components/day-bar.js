@@ -1,10 +1,10 @@
 // The day of a schedule on a bar of 24 hours, by the clock of its own zone: its window, what became of its ticks until
 // now (by the ledger: only what really was), and what is to come.
 import { part } from "../api.js";
-import { usePoll } from "../poll.js";
+import { usePoll } from "../live.js";
 import { useNow, wallClock } from "../times.js";
 import { html, useEffect, useMemo } from "../ui.js";
-import { OUTSIDE } from "./schedule-words.js";
+import { OUTSIDE } from "./schedules.js";
 
 const DAY = 86_400;
 const MOST = 1000; // marks on the bar

@@ -1,5 +1,6 @@
-// The frame of a screen: its heading, what can be done on it, and what to show when there is nothing or an error.
-import { html, useEffect } from "../ui.js";
+// The frame of a screen: its heading, its sections and pages, and what to show when there is nothing or an error.
+import { Link, to, useLocation, wordsOf } from "../router.js";
+import { Component, html, useEffect } from "../ui.js";
 import { Copy } from "./copy.js";
 
 /**
@@ -73,4 +74,45 @@ export function Facts({ facts }) {
   return html`<dl class="facts">
     ${shown.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
   </dl>`;
+}
+
+// A screen that breaks says so, and leaves the frame around it alone.
+
+/** @extends {Component<{ children: Child }, { error?: Error }>} */
+export class Boundary extends Component {
+  /** @param {Error} error */
+  componentDidCatch(error) {
+    console.error(error);
+    this.setState({ error });
+  }
+
+  /**
+   * @param {{ children: Child }} props
+   * @param {{ error?: Error }} state
+   */
+  render({ children }, { error }) {
+    if (!error) return children;
+    return html`<${Page} title="This cannot be shown">
+      <p class="trouble" role="alert">The page has a fault, and nothing was changed by it: ${String(error.message ?? error)}</p>
+      <p><a href=${location.href}>Reload</a></p>
+    <//>`;
+  }
+}
+
+// Pages by cursor: forward, and back to the first. The cursor stands in the address, so Back works.
+
+/**
+ * `next` is the cursor that the API gave, or null; `name` its word in the address; `first` and `further` the labels.
+ * @param {{ next: string | null | undefined, name?: string, first?: string, further?: string }} props
+ */
+export function Pager({ next, name = "before", first = "« Newest", further = "Older »" }) {
+  const { parts, query } = useLocation();
+  const { [name]: here, ...others } = wordsOf(query);
+  if (!next && !here) return null;
+  return html`
+    <nav class="pager" aria-label="Pages">
+      ${here ? html`<${Link} class="button" to=${to(parts, others)}>${first}<//>` : html`<span></span>`}
+      ${next ? html`<${Link} class="button" to=${to(parts, { ...others, [name]: next })}>${further}<//>` : html`<span class="faint">That is all.</span>`}
+    </nav>
+  `;
 }

@@ -1,16 +1,15 @@
 // The filter of runs. What is chosen stands in the address, in the words of GET /runs, so a link to it can be shared.
-import { Problem } from "../api.js";
-import { parse } from "../json.js";
-import { usePoll } from "../poll.js";
+import { parse, Problem } from "../api.js";
+import { usePoll } from "../live.js";
 import { zone } from "../preferences.js";
 import { go, to, useLocation } from "../router.js";
 import { html } from "../ui.js";
-import { Choice } from "./field.js";
+import { Choice, Typed } from "./form.js";
+import { useRunCount } from "./run-table.js";
 import { WORDS } from "./run-words.js";
-import { StatusChip } from "./status-chip.js";
-import { Typed } from "./typed.js";
+import { countText } from "./value.js";
 
-export const STATUSES = ["scheduled", "queued", "running", "succeeded", "failed", "canceled"];
+const STATUSES = ["scheduled", "queued", "running", "succeeded", "failed", "canceled"];
 const FIRST_ROW = ["status", "job", "input"];
 const OTHERS = WORDS.filter((word) => !FIRST_ROW.includes(word.name));
 const FIELD = "input.";
@@ -143,3 +142,16 @@ const fieldProblem = (text) => (!text.trim() || fieldParts(text).every(Boolean) 
 
 /** @param {string} text */
 const fieldWords = (text) => Object.fromEntries(fieldParts(text).flatMap((one) => (one ? [[`${FIELD}${one[1]}`, one[2]]] : [])));
+
+// A status to filter by, with how many runs have it among those that the other words of the filter leave.
+
+/**
+ * `words` in those of GET /runs, or nothing while the filter cannot be read.
+ * @param {{ status: string, words: Api.Words | undefined, pressed: boolean, onClick: () => void }} props
+ */
+function StatusChip({ status, words, pressed, onClick }) {
+  const count = useRunCount(words && { ...words, status });
+  return html`<button type="button" class="chip" aria-pressed=${pressed} onClick=${onClick}>
+    ${status} ${count && html`<span class="chip-count">${countText(count)}</span>`}
+  </button>`;
+}

@@ -1,11 +1,15 @@
-// Runs as rows, with a box to choose each where something could be done with it.
+// Runs as rows: what each is about, and how many match a filter.
+import { useMay } from "../api.js";
+import { usePoll } from "../live.js";
 import { Link, to } from "../router.js";
-import { useMay } from "../session.js";
 import { between, spanText, Stamp, Time, useNow, useZoneName } from "../times.js";
 import { html } from "../ui.js";
-import { RunSummary, useNamesOf } from "./run-summary.js";
-import { Status, stateOf } from "./status.js";
+import { DELIVERY, useEventCounts } from "./events.js";
+import { stateOf, Status } from "./status.js";
 import { Table } from "./table.js";
+import { Inline, Progress } from "./value.js";
+
+// Runs as rows, with a box to choose each where something could be done with it.
 
 const SHORT = 8; // letters of an id, from its end, as the terminal shows them
 
@@ -35,7 +39,11 @@ export function RunTable({ rows, chosen, choose, caption = "Runs" }) {
     }] : []),
     { name: "Status", classes: "run-status", cell: (run) => html`<${Status} of=${stateOf(run)} /><${Retried} run=${run} />` },
     { name: "Run", classes: "run-job", cell: (run) => html`<${Link} to=${to(["runs", run.id])} class="strong">${run.job} <code class="run-id">${run.id.slice(-SHORT)}</code><//>` },
-    { name: "Input and result, or error", classes: "wide run-input", cell: (run) => html`${run.tag && html`<span class="mark" title="Tag">${run.tag}</span> `}<${RunSummary} run=${run} names=${names} />` },
+    {
+      name: "Input and result, or error",
+      classes: "wide run-input",
+      cell: (run) => html`${run.tag && html`<span class="mark" title="Tag">${run.tag}</span> `}<${RunSummary} run=${run} names=${names} />`,
+    },
     { name: "Queue", classes: "run-queue", cell: (run) => run.queue },
     { name: "Attempt", classes: "number run-try", cell: (run) => run.attempt || "–" },
     { name: "Took", classes: "number run-took", cell: (run) => html`<${Took} run=${run} />` },
@@ -67,4 +75,60 @@ export function Took({ run }) {
 function Since({ at }) {
   const seconds = Math.max(0, Math.round((useNow() - Date.parse(at)) / 1000));
   return seconds < 60 ? `${seconds} s` : spanText(seconds);
+}
+
+// What a run is about, on one line: its progress, its error, the event it is for, or its input and what came of it.
+
+const ENDPOINTS_PAUSE = 30; // seconds: they seldom change
+
+/**
+ * Of rows that stand together: the types of their events, and the URLs of their endpoints, by id.
+ * @param {Api.Run[]} rows
+ */
+function useNamesOf(rows) {
+  const events = useEventCounts([...new Set(rows.flatMap((run) => run.event ?? []))]);
+  const { data } = usePoll(rows.some((run) => run.job === DELIVERY) ? "/webhooks" : null, {}, ENDPOINTS_PAUSE);
+  return { events, endpoints: new Map((data?.items ?? []).map((one) => [one.id, one.url])) };
+}
+
+/**
+ * `names` as `useNamesOf` tells them.
+ * @param {{ run: Api.Run, names: ReturnType<typeof useNamesOf> }} props
+ */
+function RunSummary({ run, names }) {
+  if (run.status === "running" && run.progress) return html`<${Progress} progress=${run.progress} />`;
+  if (run.status === "failed" && run.error) return html`<span class="run-error"><${Inline} value=${run.error.trim().split("\n")[0]} /></span>`;
+  return html`<${About} run=${run} names=${names} />${(run.result ?? null) !== null && html` <span class="run-result">→ <${Inline} value=${resultOf(run)} /></span>`}`;
+}
+
+/** @param {{ run: Api.Run, names: ReturnType<typeof useNamesOf> }} props */
+function About({ run, names }) {
+  if (!run.event) return html`<${Inline} value=${run.input} />`;
+  const type = names.events.get(run.event)?.type ?? `event …${run.event.slice(-8)}`;
+  if (run.job !== DELIVERY) return html`<${Inline} value=${type} />`;
+  return html`<${Inline} value=${`${type} to ${names.endpoints.get(String(run.input.endpoint))?.replace(/^https?:\/\//, "") ?? (run.input.endpoint ? "an endpoint" : "all endpoints")}`} />`;
+}
+
+/**
+ * Of a delivery, what was answered.
+ * @param {Api.Run} run
+ */
+const resultOf = ({ job, result }) => {
+  const code = job === DELIVERY && /** @type {{ status_code?: number } | null} */ (result)?.status_code;
+  return code ? String(code) : result;
+};
+
+// How many runs match a filter, counted again every few seconds.
+
+const PAUSE = 5; // seconds
+const ONCE = 0;
+
+/**
+ * `{count, capped}` of GET /runs/count, or null before the first answer. `query` is in the words of GET /runs; without one
+ * nothing is asked. A field of the input is searched run by run, so such a filter is counted once.
+ * @param {Api.Words | null | undefined} query
+ */
+export function useRunCount(query) {
+  const dear = Object.keys(query ?? {}).some((name) => name.startsWith("input."));
+  return usePoll(query ? "/runs/count" : null, query ?? {}, dear ? ONCE : PAUSE).data;
 }

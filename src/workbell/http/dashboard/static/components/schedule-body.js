@@ -2,7 +2,7 @@
 //
 // PUT says all of a schedule: what it does not name gets its default. So what the form does not show is sent as it was
 // read, and so is what nobody has touched, lest it be rounded on its way through a text.
-import { secondsOf, spanWords } from "./schedule-words.js";
+import { secondsOf, spanWords } from "./schedules.js";
 
 /**
  * The settings that the form does not show: all those of PUT but those that `bodyOf` writes,

@@ -1,14 +1,12 @@
 // Keyboard shortcuts: `g` and a letter for a screen, `/` for the filter, `j`, `k` and `x` in a list, `p` to pause, `?` for
 // this list. They can be switched off, because a single letter may be spoken by who dictates.
-import { focusOn } from "../focus.js";
 import { paused } from "../live.js";
 import { shortcuts } from "../preferences.js";
 import { go, to } from "../router.js";
 import { SCREENS } from "../screens.js";
-import { shared } from "../store.js";
-import { html, useEffect } from "../ui.js";
+import { focusOn, html, shared, useEffect } from "../ui.js";
 import { Dialog } from "./dialog.js";
-import { Check } from "./field.js";
+import { Check } from "./form.js";
 
 const shown = shared(false);
 const TYPED = new Set(["INPUT", "TEXTAREA", "SELECT"]);

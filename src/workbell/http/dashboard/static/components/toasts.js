@@ -1,6 +1,5 @@
 // Short messages: what an action came to, for eyes and for screen readers. Errors stay until they are put away.
-import { shared } from "../store.js";
-import { html } from "../ui.js";
+import { html, shared } from "../ui.js";
 
 const SHOWN = 5000;
 const CALM = 5000; // between two announcements of things that happen by themselves

@@ -1,14 +1,12 @@
 // The bar on top: the menu on narrow screens, whether the page is live, the zone of times, the theme, the tenant. On a
 // narrow screen the zone and the theme are in the menu of the account, so that the bar is one row.
-import { api } from "../api.js";
+import { api, useSession } from "../api.js";
 import { paused, state } from "../live.js";
-import { useNarrow } from "../narrow.js";
-import { shortcuts, theme, zone } from "../preferences.js";
+import { shortcuts, theme, useNarrow, zone } from "../preferences.js";
 import { go, to, useLocation } from "../router.js";
-import { useSession } from "../session.js";
 import { zoneName } from "../times.js";
 import { html, useEffect, useState } from "../ui.js";
-import { attempt } from "./action.js";
+import { attempt } from "./dialog.js";
 import { showShortcuts } from "./shortcuts.js";
 
 /** @param {{ open: boolean, toggle: () => void }} props */

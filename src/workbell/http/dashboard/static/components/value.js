@@ -1,7 +1,9 @@
-// Values as they are: JSON, errors with their traceback, lines of a log. Text only, long ones folded.
-import { pretty, stringify } from "../json.js";
+// Values: JSON, blocks of text, counts, a secret that is shown once, and how far a run is.
+import { pretty, stringify } from "../api.js";
 import { html } from "../ui.js";
 import { Copy } from "./copy.js";
+
+// Values as they are: JSON, errors with their traceback, lines of a log. Text only, long ones folded.
 
 /**
  * A JSON value, to be read and copied. `name` says what it is.
@@ -39,3 +41,38 @@ export function Inline({ value }) {
  * @param {Api.RunCount} runcount
  */
 export const countText = ({ count, capped }) => `${count.toLocaleString("en")}${capped ? "+" : ""}`;
+
+// Sentences of the server: what stands between backticks is a command, or code.
+
+/** @param {string} text */
+export const inWords = (text) => text.split("`").map((piece, index) => (index % 2 ? html`<code>${piece}</code>` : piece));
+
+// A secret that is shown this once: it lives in the dialog around it, and is gone when that closes.
+
+/** @param {{ text: string, name: string }} props */
+export function Secret({ text, name }) {
+  return html`
+    <p class="notice">It is shown only this once. Copy it now, and store it where nobody else can read it.</p>
+    <${Block} text=${text} name=${name} />
+  `;
+}
+
+// How far a run is.
+
+/**
+ * `progress` as the API tells it: {done, total, message}; without a total, only what it says.
+ * @param {{ progress: Api.Run["progress"] }} props
+ */
+export function Progress({ progress }) {
+  if (!progress) return null;
+  const { done, total, message } = progress;
+  if (!total) return html`<span class="progress-note">${message || `${done ?? ""}`}</span>`;
+  const share = Math.min(100, Math.round((100 * Number(done ?? 0)) / Number(total))); // they may be very large
+  const text = `${share} %${message ? ` · ${message}` : ""}`;
+  return html`
+    <span class="progress">
+      <progress max="100" value=${share} aria-label="Progress">${share} %</progress>
+      <span class="progress-note">${text}</span>
+    </span>
+  `;
+}

@@ -1,11 +1,10 @@
 // The audit log: what operators did, to what, when and from where.
-import { Empty, Loading, Page, Trouble } from "../components/page.js";
-import { Pager } from "../components/pager.js";
+import { useSession } from "../api.js";
+import { Empty, Loading, Page, Pager, Trouble } from "../components/page.js";
 import { Table } from "../components/table.js";
 import { Inline } from "../components/value.js";
-import { usePoll } from "../poll.js";
+import { usePoll } from "../live.js";
 import { Link, to, useLocation } from "../router.js";
-import { useSession } from "../session.js";
 import { Stamp, useZoneName } from "../times.js";
 import { html } from "../ui.js";
 

@@ -1,9 +1,9 @@
 // The doctor: what is fine, what to note, and what is at risk, with what to do about it.
-import { inWords } from "../components/in-words.js";
+import { useSession } from "../api.js";
 import { Loading, Page, Trouble } from "../components/page.js";
 import { Status } from "../components/status.js";
-import { usePoll } from "../poll.js";
-import { useSession } from "../session.js";
+import { inWords } from "../components/value.js";
+import { usePoll } from "../live.js";
 import { Time } from "../times.js";
 import { html } from "../ui.js";
 

@@ -1,12 +1,10 @@
 // The tester: a type and a pattern, whether they match and why, and which subscribers match.
-import { setQuery } from "../components/pager.js";
-import { Field } from "../components/field.js";
-import { EventSubscribers } from "../components/event-subscribers.js";
+import { EventSubscribers } from "../components/events.js";
+import { Field } from "../components/form.js";
 import { Empty, Section, Trouble } from "../components/page.js";
-import { PatternSteps } from "../components/pattern-steps.js";
 import { Status } from "../components/status.js";
-import { usePoll } from "../poll.js";
-import { Link, to, useLocation } from "../router.js";
+import { usePoll } from "../live.js";
+import { Link, setQuery, to, useLocation } from "../router.js";
 import { html } from "../ui.js";
 
 export function EventTester() {
@@ -63,3 +61,42 @@ const Rules = () => html`
     <div><dt><code>*</code></dt><dd>alone: every type, but for Workbell's own (<code>job.failed</code> …): their first word must be written out</dd></div>
   </dl>
 `;
+
+// Why a pattern matches a type or not, word by word. The server has judged; this shows how it came to it.
+
+/** @param {{ type: string, pattern: string, matches: boolean }} props */
+function PatternSteps({ type, pattern, matches }) {
+  const steps = stepsOf(type.split("."), pattern === "*" ? ["**"] : pattern.split("."));
+  const fits = steps.every((step) => step.fits);
+  return html`
+    <ol class="steps" aria-label="Word by word">
+      ${steps.map(
+        (step, index) => html`<li key=${index} class=${step.fits ? "fits" : "fits-not"}>
+          <span aria-hidden="true">${step.fits ? "✓" : "✕"}</span> ${step.pattern && html`<code>${step.pattern}</code>`} ${step.says} ${step.type && html`<code>${step.type}</code>`}
+        </li>`,
+      )}
+    </ol>
+    ${fits && !matches && html`<p class="faint">It is one of Workbell's own: those are heard only by a pattern whose first word is written out.</p>`}
+  `;
+}
+
+/**
+ * @param {string[]} type
+ * @param {string[]} pattern
+ */
+function stepsOf(type, pattern) {
+  const steps = [];
+  for (let index = 0; index < Math.max(type.length, pattern.length); index++) {
+    const wanted = pattern[index];
+    const word = type[index];
+    if (wanted === undefined) {
+      steps.push({ fits: false, says: "the pattern ends here, and leaves over", type: type.slice(index).join(".") });
+      break;
+    }
+    if (word === undefined) steps.push({ fits: false, pattern: wanted, says: "finds no word" });
+    else if (wanted === "**") return [...steps, { fits: true, pattern: "**", says: "takes", type: type.slice(index).join(".") }];
+    else if (wanted === "*") steps.push({ fits: true, pattern: "*", says: "takes", type: word });
+    else steps.push({ fits: wanted === word, pattern: wanted, says: wanted === word ? "is" : "is not", type: word });
+  }
+  return steps;
+}

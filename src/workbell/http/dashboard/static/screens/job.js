@@ -1,19 +1,15 @@
 // One job: how its runs go, what it is made of, and running it by hand.
-import { api, part } from "../api.js";
-import { Action } from "../components/action.js";
-import { isDefinition, isOwn, JobMarks, limitTexts, retryText, Starts } from "../components/job-words.js";
+import { api, part, useMay } from "../api.js";
+import { commandText } from "../components/copy.js";
+import { Action } from "../components/dialog.js";
+import { isDefinition, isOwn, JobMarks, limitTexts, retryText, Starts, Strip, useRunning } from "../components/jobs.js";
 import { Empty, Facts, Loading, Page, Section, Trouble } from "../components/page.js";
 import { FileProblem, useFileProblems } from "../components/reloads.js";
-import { useRunning } from "../components/running-jobs.js";
-import { RunNow } from "../components/run-now.js";
+import { RunNow } from "../components/run-form.js";
 import { RunTable } from "../components/run-table.js";
-import { Settled } from "../components/settled.js";
-import { Strip } from "../components/strip.js";
-import { useLive } from "../live.js";
-import { usePoll } from "../poll.js";
+import { Settled } from "../components/table.js";
+import { useLive, usePoll } from "../live.js";
 import { Link, to } from "../router.js";
-import { useMay } from "../session.js";
-import { commandText } from "../shell.js";
 import { spanText, Time } from "../times.js";
 import { html, useState } from "../ui.js";
 

@@ -1,18 +1,16 @@
 // Your notifications, newest first; live. Operators can send some.
-import { api } from "../api.js";
-import { attempt } from "../components/action.js";
-import { NewNotification } from "../components/new-notification.js";
-import { Empty, Loading, Page, Trouble } from "../components/page.js";
-import { Pager } from "../components/pager.js";
+import { api, parse, useMay, useSession } from "../api.js";
+import { attempt, Dialog } from "../components/dialog.js";
+import { Area, Check, Field, SubmitFoot, useSubmit } from "../components/form.js";
+import { Empty, Loading, Page, Pager, Trouble } from "../components/page.js";
 import { Status } from "../components/status.js";
 import { Table } from "../components/table.js";
+import { toast } from "../components/toasts.js";
 import { Inline, Json } from "../components/value.js";
-import { keepFocus } from "../focus.js";
-import { usePoll } from "../poll.js";
+import { usePoll } from "../live.js";
 import { Link, to, useLocation } from "../router.js";
-import { useMay, useSession } from "../session.js";
 import { Time } from "../times.js";
-import { html, useState } from "../ui.js";
+import { html, keepFocus, toFirstWrong, useState } from "../ui.js";
 
 const CODE = 'bell.notify(user_id, {"text": "Your report is ready."})\nbell.broadcast({"text": "The shop closes at six."})';
 
@@ -72,5 +70,44 @@ function What({ data }) {
   const said = /** @type {{ text?: unknown, title?: unknown, message?: unknown } | null} */ (data);
   const words = typeof data === "string" ? data : (said?.text ?? said?.title ?? said?.message);
   if (typeof words !== "string") return html`<${Inline} value=${data} />`;
-  return html`<span class="notification-text">${words}</span>${typeof data === "object" && Object.keys(data ?? {}).length > 1 && html`<details><summary>All of it</summary><${Json} value=${data} name="The notification" /></details>`}`;
+  const hasMore = typeof data === "object" && Object.keys(data ?? {}).length > 1;
+  return html`<span class="notification-text">${words}</span>${hasMore && html`<details><summary>All of it</summary><${Json} value=${data} name="The notification" /></details>`}`;
+}
+
+// Tell one person something, or everybody of the tenant.
+
+/** @param {{ close: () => void, reload: Reload }} props */
+function NewNotification({ close, reload }) {
+  const [user, setUser] = useState("");
+  const [everybody, setEverybody] = useState(false);
+  const [text, setText] = useState('{"text": "Hello"}');
+  const [wrong, setWrong] = useState(/** @type {Wrong} */ ({}));
+  const { send, busy, problem } = useSubmit(async (event) => {
+    /** @type {Wrong} */
+    const found = {};
+    let data = null;
+    if (!everybody && !user.trim()) found.user = "The recipient: a number, or a text such as a UUID.";
+    try {
+      data = parse(text);
+    } catch (error) {
+      found.text = `This is not JSON: ${error.message}`;
+    }
+    setWrong(found);
+    if (Object.keys(found).length) return toFirstWrong(event.target);
+    const body = everybody ? { everybody, data } : { user_id: user.trim(), data };
+    await api.post("/notifications", body);
+    toast("Sent.");
+    close();
+    return reload();
+  });
+  return html`
+    <${Dialog} title="Send notification" onClose=${close}>
+      <form class="form" onSubmit=${send} noValidate>
+        <${Check} label="Everybody of this tenant" checked=${everybody} onChange=${setEverybody} />
+        ${!everybody && html`<${Field} label="User id" value=${user} onChange=${setUser} wrong=${wrong.user} hint="The user id of their token." />`}
+        <${Area} label="What" value=${text} onChange=${setText} wrong=${wrong.text} hint="JSON; a field “text” is shown first." rows=${4} />
+        <${SubmitFoot} label="Send" busy=${busy} problem=${problem} />
+      </form>
+    <//>
+  `;
 }

@@ -1,14 +1,13 @@
 // Tokens: who may call the API, with what scopes and until when; sessions of browsers among them.
-import { api, part } from "../api.js";
-import { Action } from "../components/action.js";
-import { NewToken } from "../components/new-token.js";
-import { Empty, Loading, Page, Trouble } from "../components/page.js";
-import { Pager } from "../components/pager.js";
+import { api, part, useMay, useSession } from "../api.js";
+import { Action, Dialog } from "../components/dialog.js";
+import { Check, Choice, Field, SubmitFoot, useSubmit } from "../components/form.js";
+import { Empty, Loading, Page, Pager, Trouble } from "../components/page.js";
 import { Status } from "../components/status.js";
 import { Table } from "../components/table.js";
-import { usePoll } from "../poll.js";
+import { Secret } from "../components/value.js";
+import { usePoll } from "../live.js";
 import { Link, to, useLocation } from "../router.js";
-import { useMay } from "../session.js";
 import { Time } from "../times.js";
 import { html, useState } from "../ui.js";
 
@@ -50,7 +49,14 @@ function User({ id }) {
 /** @param {{ tokens: Api.Token[], reload: Reload }} props */
 function TokenTable({ tokens, reload }) {
   return html`<${Table} caption="Tokens" rows=${tokens} columns=${/** @type {Column<Api.Token>[]} */ ([
-    { name: "Name", classes: "wide", cell: (token) => html`<div><strong>${token.name || "no name"}</strong> ${token.kind !== "api" && html`<span class="faint">${token.kind}</span>`}<br /><code class="inline">${token.id}</code></div>` },
+    {
+      name: "Name",
+      classes: "wide",
+      cell: (token) => html`<div>
+        <strong>${token.name || "no name"}</strong> ${token.kind !== "api" && html`<span class="faint">${token.kind}</span>`}<br />
+        <code class="inline">${token.id}</code>
+      </div>`,
+    },
     { name: "State", cell: (token) => html`<${Status} of=${stateOf(token)} />` },
     { name: "Scopes", cell: (token) => token.scopes.join(", ") || "none" },
     { name: "Tenant", cell: (token) => (token.tenant === "*" ? "all" : token.tenant) },
@@ -74,4 +80,55 @@ function Revoke({ token, reload }) {
     action: "Revoke it",
   };
   return html`<${Action} label="Revoke" classes="small danger" needs="admin" run=${run} ask=${ask} />`;
+}
+
+// Make a token; its text is shown this once.
+
+/** @type {[Api.Scope, string][]} */
+const SCOPES = [
+  ["read", "read: see everything, change nothing"],
+  ["enqueue", "enqueue: make runs and events"],
+  ["operate", "operate: also cancel, retry, pause, edit"],
+  ["admin", "admin: also tokens, tenants, audit"],
+];
+const DAY = 86_400;
+const ENDS = [["", "never"], [String(DAY), "in a day"], [String(30 * DAY), "in 30 days"], [String(365 * DAY), "in a year"]];
+
+/** @param {{ close: () => void, reload: Reload }} props */
+function NewToken({ close, reload }) {
+  const everything = useSession().tenant === "*";
+  const [name, setName] = useState("");
+  const [scopes, setScopes] = useState(/** @type {Api.Scope[]} */ (["read"]));
+  const [user, setUser] = useState("");
+  const [expires, setExpires] = useState(String(30 * DAY));
+  const [every, setEvery] = useState(false);
+  const [text, setText] = useState(/** @type {string | null} */ (null));
+  /** @param {Api.Scope} scope */
+  const toggle = (scope) => (/** @type {boolean} */ on) => setScopes(on ? [...scopes, scope] : scopes.filter((one) => one !== scope));
+  const { send, busy, problem } = useSubmit(async () => {
+    const body = { name, scopes, user_id: user.trim() || null, expires: expires ? Number(expires) : null, every_tenant: every };
+    setText((await api.post("/tokens", body)).token);
+    return reload();
+  });
+  if (text) {
+    return html`<${Dialog} title="The new token" onClose=${close}>
+      <${Secret} text=${text} name="Token" />
+      <div class="dialog-foot"><button type="button" class="primary" onClick=${close}>I have saved it</button></div>
+    <//>`;
+  }
+  return html`
+    <${Dialog} title="New token" onClose=${close}>
+      <form class="form" onSubmit=${send} noValidate>
+        <${Field} label="Name" value=${name} onChange=${setName} hint="Who will use it; the audit log shows it." maxlength="200" />
+        <fieldset class="form"><legend>It may</legend>
+          ${SCOPES.map(([scope, label]) => html`<${Check} key=${scope} label=${label} checked=${scopes.includes(scope)} onChange=${toggle(scope)} />`)}
+        </fieldset>
+        <${Choice} label="Expires" value=${expires} onChange=${setExpires} options=${ENDS} hint="Ends then, not with your session." />
+        <${Field} label="User id" value=${user} onChange=${setUser}
+          hint="Which person it is: whose notifications it reads, and whose runs it makes. A number, or a text such as a UUID; may be empty." />
+        ${everything && html`<${Check} label="For every tenant" checked=${every} onChange=${setEvery} />`}
+        <${SubmitFoot} label="Create token" busy=${busy} problem=${problem} />
+      </form>
+    <//>
+  `;
 }

@@ -1,15 +1,16 @@
 // Triggers: which events start which jobs; switched, added and removed here.
-import { AddTrigger, DELIVERY } from "../components/trigger-add.js";
-import { Action } from "../components/action.js";
+import { api, part, useMay } from "../api.js";
+import { Action, Dialog } from "../components/dialog.js";
+import { DELIVERY } from "../components/events.js";
+import { Choice, Field, SubmitFoot, useSubmit } from "../components/form.js";
 import { Empty, Loading, Trouble } from "../components/page.js";
 import { Status } from "../components/status.js";
 import { Table } from "../components/table.js";
-import { api, part } from "../api.js";
-import { usePoll } from "../poll.js";
+import { toast } from "../components/toasts.js";
+import { usePoll } from "../live.js";
 import { Link, to, useLocation } from "../router.js";
-import { useMay } from "../session.js";
 import { Time } from "../times.js";
-import { html } from "../ui.js";
+import { html, useState } from "../ui.js";
 
 export function Triggers() {
   const { data, problem, reload } = usePoll("/triggers", {}, 3);
@@ -42,7 +43,11 @@ const columnsOf = (last, reload, may) =>
   [
     { name: "Trigger", classes: "wide", by: (one) => one.name, cell: (one) => html`<div><strong>${one.name}</strong>${one.description && html`<p class="faint">${one.description}</p>`}</div>` },
     { name: "Pattern", cell: (one) => html`<${Link} to=${to(["events"], { type: one.event_pattern })}><code>${one.event_pattern}</code><//>` },
-    { name: "Starts", by: (one) => one.processor_name, cell: (one) => html`<${Link} to=${to(one.processor_name === DELIVERY ? ["webhooks"] : ["jobs", one.processor_name])}>${one.processor_name}<//>` },
+    {
+      name: "Starts",
+      by: (one) => one.processor_name,
+      cell: (one) => html`<${Link} to=${to(one.processor_name === DELIVERY ? ["webhooks"] : ["jobs", one.processor_name])}>${one.processor_name}<//>`,
+    },
     { name: "State", cell: (one) => html`<${Status} of=${one.enabled ? "enabled" : "disabled"} />` },
     { name: "Created", classes: "when", cell: (one) => (one.source === "api" ? "by hand" : html`<span>in code <code class="inline">${one.source.replace(/^code:/, "")}</code></span>`) },
     { name: "Last", classes: "when", cell: (one) => html`<${Last} execution=${last.get(one.id)} />` },
@@ -76,4 +81,45 @@ function Actions({ trigger, reload }) {
     <${Action} label=${trigger.enabled ? "Disable" : "Enable"} classes="small" run=${turn} />
     <${Action} label="Remove" classes="small danger" ask=${ask} run=${remove} />
   </div>`;
+}
+
+// Making a trigger by hand.
+
+const TO_ALL = [DELIVERY, `${DELIVERY} (to all endpoints)`];
+
+/** @param {{ done: Reload }} props */
+function AddTrigger({ done }) {
+  const [open, setOpen] = useState(false);
+  return html`
+    <${Action} label="Add a trigger" run=${async () => setOpen(true)} />
+    ${open && html`<${Form} done=${done} close=${() => setOpen(false)} />`}
+  `;
+}
+
+/** @param {{ done: Reload, close: () => void }} props */
+function Form({ done, close }) {
+  const { data: jobs } = usePoll("/jobs", {}, 0);
+  const [words, setWords] = useState({ name: "", event_pattern: "", processor_name: "", description: "" });
+  /** @param {keyof typeof words} name */
+  const field = (name) => ({ value: words[name], onChange: (/** @type {string} */ text) => setWords({ ...words, [name]: text }) });
+  const processors = (jobs?.items ?? []).filter((job) => job.processor).map((job) => job.name);
+  const { send, busy, problem } = useSubmit(async () => {
+    const made = await api.post("/triggers", words);
+    toast(`${made.event_pattern} starts ${made.processor_name} from now on.`);
+    close();
+    await done();
+  });
+  return html`
+    <${Dialog} title="Add a trigger" onClose=${close}>
+      <form class="form" onSubmit=${send}>
+        <${Field} label="Name" ...${field("name")} required maxlength="200" />
+        <${Field} label="Pattern" ...${field("event_pattern")} required maxlength="256" placeholder="orders.*"
+          hint="* is one word, ** at the end is one or more." />
+        <${Choice} label="Job" ...${field("processor_name")} required options=${[["", "choose one"], ...processors, TO_ALL]}
+          hint="A job that takes an event, or a delivery to every webhook endpoint." />
+        <${Field} label="Description" ...${field("description")} />
+        <${SubmitFoot} label="Add trigger" busy=${busy} problem=${problem} close=${close} />
+      </form>
+    <//>
+  `;
 }

@@ -1,5 +1,8 @@
+// Forms: their fields, the field whose text counts once it is left, and sending.
+import { html, useEffect, useId, useRef, useState } from "../ui.js";
+import { Trouble } from "./page.js";
+
 // A field of a form: label, control, hint and what is wrong with it, tied together for screen readers.
-import { html, useId } from "../ui.js";
 
 /**
  * Text, number, password, datetime-local … `onChange` gets the text.
@@ -69,4 +72,75 @@ function Notes({ name, hint, wrong }) {
   return html`<p id="${name}-hint" class="hint">
     ${wrong ? html`<span class="wrong">${wrong}</span>` : hint}
   </p>`;
+}
+
+// A field whose text counts once Enter is pressed or it is left, not at every letter.
+
+/**
+ * `onDone(text)` is called if the text is another one than `value`. With `check`, a text that it says something about is
+ * not done: what it says stands at the field until the text is right.
+ * @param {{ value: string, onDone: (text: string) => void, check?: (text: string) => string | null, [name: string]: unknown }} props
+ */
+export function Typed({ value, onDone, check = () => null, ...rest }) {
+  const [text, setText] = useState(value);
+  const [wrong, setWrong] = useState(/** @type {string | null} */ (null));
+  useEffect(() => {
+    setText(value);
+    setWrong(null);
+  }, [value]);
+  /** @param {string} next */
+  const type = (next) => {
+    setText(next);
+    if (wrong) setWrong(check(next));
+  };
+  const done = () => {
+    const found = check(text);
+    setWrong(found);
+    if (!found && text.trim() !== value) onDone(text.trim());
+  };
+  return html`<${Field} ...${rest} value=${text} wrong=${wrong} onChange=${type} onBlur=${done}
+    onKeyDown=${(event) => event.key === "Enter" && done()} />`;
+}
+
+// Sending a form: once at a time, and what the server has against it is said within the form.
+
+/**
+ * `{send, busy, problem}`: `send(event)` is for the form's `onSubmit`; it calls the async `save`, and not a second time
+ * before that has ended. What `save` throws becomes `problem`.
+ * @param {(event: SubmitEvent & { target: HTMLFormElement }) => Promise<unknown>} save
+ */
+export function useSubmit(save) {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState(null);
+  const sending = useRef(false); // two clicks can come before the page is drawn anew
+  /** @param {SubmitEvent & { target: HTMLFormElement }} event */
+  const send = async (event) => {
+    event?.preventDefault();
+    if (sending.current) return;
+    sending.current = true;
+    setBusy(true);
+    setProblem(null);
+    try {
+      await save(event);
+    } catch (refused) {
+      setProblem(refused);
+    }
+    sending.current = false;
+    setBusy(false);
+  };
+  return { send, busy, problem };
+}
+
+/**
+ * The end of such a form: what went wrong, and its buttons. Without `close` there is only the one that sends it.
+ * @param {{ label: string, busy: boolean, problem: Failure | null, close?: () => void, classes?: string }} props
+ */
+export function SubmitFoot({ label, busy, problem, close, classes = "primary" }) {
+  return html`
+    <${Trouble} problem=${problem} />
+    <div class="dialog-foot">
+      ${close && html`<button type="button" onClick=${close}>Cancel</button>`}
+      <button type="submit" class=${classes} aria-disabled=${busy} aria-busy=${busy}>${label}</button>
+    </div>
+  `;
 }
