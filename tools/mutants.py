@@ -7,27 +7,36 @@
 A mutation that no test notices is a test that is missing, or a line that is not needed. The table holds mutations that
 once went unnoticed, each with the tests that notice it now; a mutation whose text is not in its file exactly once is
 refused. The exit code is 1 if one survives that is not known to be equivalent.
+
+The tests of a drawn mutation run in two stages: the files that name its module most often, and the rest of its area if
+those notice nothing. SIGINT (Ctrl-C), SIGTERM and SIGHUP end the tests, and the copy is removed.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import os
 import random
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = "src/workbell/"
 DEADLINE = 900  # seconds for the tests of one mutant
+GRACE = 20  # seconds that tests have to end what they have started
+FIRST = 5  # files of tests in the first stage of a drawn mutation
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 KILLED, SURVIVED, NO_VERDICT = "killed", "survived", "no verdict"
 TESTS_FAILED = (1, 2)  # the latter where pytest-xdist stops at the first failure
 
@@ -42,6 +51,7 @@ class Mutation(NamedTuple):
     tests: str  # pytest's arguments
     breaks: str
     equivalent: str = ""  # why no test can notice it
+    rest: str = ""  # of the tests, which run if those before have not noticed it
 
 
 class Area(NamedTuple):
@@ -56,7 +66,13 @@ AREAS: Mapping[str, Area] = {
     ),
     "queues": Area(
         ("queues",),
-        ("tests/unit/queues", "tests/engine/test_queues.py", "tests/contracts/test_queues.py", "tests/redis"),
+        (
+            "tests/unit/queues",
+            "tests/engine/test_queues.py",
+            "tests/contracts/test_queues.py",
+            "tests/redis/test_redis_queue.py",  # its faults take ten minutes
+            "tests/redis/test_service.py",
+        ),
     ),
     "django": Area(("django",), ("tests/django",)),
     "remote": Area(("remote",), ("tests/unit/remote", "tests/remote")),
@@ -433,13 +449,20 @@ class Checkout:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, target)
 
-    def test(self, mutations: Sequence[Mutation], tests: Sequence[str], more: Sequence[str]) -> tuple[str, str]:
-        """Apply mutations, run tests, and put the files back: the verdict, and the test that noticed."""
+    def test(
+        self, mutations: Sequence[Mutation], stages: Sequence[Sequence[str]], more: Sequence[str]
+    ) -> tuple[str, str]:
+        """Apply mutations, run tests until a stage of them notices, and put the files back: the verdict, and the test
+        that noticed."""
         before = {mutation.file: self._path(mutation).read_text() for mutation in mutations}
+        verdict, said = NO_VERDICT, "no tests"
         try:
             for mutation in mutations:
                 self._write(mutation, mutated(self._path(mutation).read_text(), mutation))
-            verdict, said = self._run([*tests, *more])
+            for tests in stages:
+                verdict, said = self._run([*tests, *more])
+                if verdict != SURVIVED:
+                    break
         finally:
             for mutation in mutations:
                 self._write(mutation, before[mutation.file])
@@ -459,15 +482,24 @@ class Checkout:
     def _run(self, arguments: Sequence[str]) -> tuple[str, str]:
         environment = os.environ | {"PYTHONPATH": f"{self.folder}/src", "PYTHONDONTWRITEBYTECODE": ""}
         command = [sys.executable, "-m", "pytest", "-x", "-rfE", "--no-header", "--tb=no", *arguments]
-        with subprocess.Popen(
-            command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        ) as tests:
-            try:
-                said, _ = tests.communicate(timeout=DEADLINE)
-            except subprocess.TimeoutExpired:
-                tests.terminate()
-                said, _ = tests.communicate()
-                return NO_VERDICT, f"not over after {DEADLINE} s"
+        unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # until it is certain that the tests are ended
+        tests = subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            preexec_fn=_hear_signals,
+        )
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
+            said, _ = tests.communicate(timeout=DEADLINE)
+        except subprocess.TimeoutExpired:
+            return NO_VERDICT, f"not over after {DEADLINE} s"
+        finally:
+            _end(tests)
         lines = said.splitlines()
         if tests.returncode == 0:
             return SURVIVED, lines[-1] if lines else ""
@@ -475,6 +507,25 @@ class Checkout:
         if tests.returncode in TESTS_FAILED and noticed:
             return KILLED, noticed[0].partition(" ")[2].partition(" - ")[0]
         return NO_VERDICT, "; ".join(lines[-3:])
+
+
+def _hear_signals() -> None:
+    """In the process of the tests, before they begin. A shell has what it starts in the background ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+
+
+def _end(tests: subprocess.Popen[str]) -> None:
+    """End tests that are still running: SIGINT, upon which pytest ends what they have started, and SIGKILL for what is
+    left in their group after the grace."""
+    if tests.returncode is not None:
+        return
+    tests.send_signal(signal.SIGINT)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        tests.communicate(timeout=GRACE)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(tests.pid, signal.SIGKILL)
+    tests.communicate()
 
 
 def mutated(text: str, mutation: Mutation) -> str:
@@ -578,8 +629,16 @@ def _of_site(path: Path, site: Site, area: Area, name: str) -> Mutation:
     line = text.count("\n", 0, site.start) + 1
     new = text[: site.start] + site.new + text[site.end :]
     shown = f"line {line}, {site.what}: {text[site.start : site.end]} -> {site.new}"
-    tests = " ".join(nearest(path, area.tests))
-    return Mutation(name, str(path.relative_to(ROOT / SOURCES)), text, new, tests, " ".join(shown.split()))
+    tests = nearest(path, area.tests)
+    return Mutation(
+        name,
+        str(path.relative_to(ROOT / SOURCES)),
+        text,
+        new,
+        " ".join(tests[:FIRST]),
+        " ".join(shown.split()),
+        rest=" ".join(tests[FIRST:]),
+    )
 
 
 def nearest(path: Path, folders: Sequence[str]) -> list[str]:
@@ -633,10 +692,19 @@ def main(arguments: Sequence[str]) -> int:
         for mutation in chosen:
             print(f"{mutation.name:4} {mutation.file}: {mutation.breaks}")
         return 0
+    for number in ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+            signal.signal(number, _interrupt)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         return _test_all(
             Checkout(Path(folder)), [chosen] if given.all else [[one] for one in chosen], shlex.split(given.pytest)
         )
+
+
+def _interrupt(number: int, _frame: FrameType | None) -> None:
+    for one in ENDING:
+        signal.signal(one, signal.SIG_IGN)  # what was started is ended, and the copy removed
+    raise SystemExit(128 + number)
 
 
 def _test_all(checkout: Checkout, mutants: Sequence[Sequence[Mutation]], more: Sequence[str]) -> int:
@@ -644,7 +712,8 @@ def _test_all(checkout: Checkout, mutants: Sequence[Sequence[Mutation]], more: S
     for mutations in mutants:
         began = time.monotonic()
         tests = dict.fromkeys(test for mutation in mutations for test in mutation.tests.split())
-        verdict, said = checkout.test(mutations, [*tests], more)
+        rest = dict.fromkeys(test for mutation in mutations for test in mutation.rest.split())
+        verdict, said = checkout.test(mutations, [[*stage] for stage in (tests, rest) if stage], more)
         for mutation in mutations:
             print(f"{verdict:10} {mutation.name:4} {mutation.file}: {mutation.breaks}")
         print(f"{'':15} {said} ({time.monotonic() - began:.0f} s)", flush=True)

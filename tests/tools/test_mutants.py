@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import ast
+import os
+import signal
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.docs.pages import ROOT
-from tools.mutants import AREAS, SOURCES, TABLE, Checkout, Mutation, mutated, nearest, sample, sites
+from tests.support.waiting import until
+from tools.mutants import AREAS, FIRST, SOURCES, TABLE, Checkout, Mutation, mutated, nearest, sample, sites
 
 SNIPPET = """
 def may(run: Run) -> bool:
@@ -95,6 +101,68 @@ def test_files_are_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         return answers[len(seen) - 1]
 
     monkeypatch.setattr(checkout, "_run", run)
-    assert checkout.test([mutation], [], []) == ("killed", "x")
+    assert checkout.test([mutation], [["t"]], []) == ("killed", "x")
     assert (seen, file.read_text()) == ([mutated(text, mutation), text], text)
-    assert checkout.test([mutation], [], []) == ("no verdict", "x fails without the mutation too")
+    assert checkout.test([mutation], [["t"]], []) == ("no verdict", "x fails without the mutation too")
+
+
+def test_the_rest_runs_if_the_first_tests_notice_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mutation = sample(AREAS["engine"], 1, 7)[0]
+    assert (len(mutation.tests.split()), bool(mutation.rest)) == (FIRST, True)
+    checkout = Checkout.__new__(Checkout)
+    checkout.folder = tmp_path
+    file = tmp_path / SOURCES / mutation.file
+    file.parent.mkdir(parents=True)
+    file.write_text(mutation.old)
+    asked: list[object] = []
+    answers = iter([("survived", ""), ("killed", "x"), ("survived", ""), ("killed", "y"), ("survived", "")])
+
+    def run(arguments: object) -> tuple[str, str]:
+        asked.append(arguments)
+        return next(answers)
+
+    monkeypatch.setattr(checkout, "_run", run)
+    assert checkout.test([mutation], [["first"], ["rest"]], ["-v"]) == ("killed", "x")
+    assert asked == [["first", "-v"], ["rest", "-v"], ["x"]]
+    assert checkout.test([mutation], [["first"], ["rest"]], []) == ("killed", "y")
+    assert asked[3:] == [["first"], ["y"]]
+
+
+HANGING = """
+import os, subprocess, sys
+from pathlib import Path
+
+def test_it():
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    Path(os.environ["PIDS"] + ".new").write_text(f"{os.getpid()} {child.pid}")
+    os.rename(os.environ["PIDS"] + ".new", os.environ["PIDS"])
+    child.wait()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_one_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
+    """Neither the tests nor what they have started nor the copy of the checkout."""
+    for name, text in {
+        "tools/mutants.py": (ROOT / "tools/mutants.py").read_text(),
+        "src/workbell/queues/it.py": "IT = 1\n",
+        "tests/unit/queues/test_it.py": HANGING,
+    }.items():
+        (tmp_path / "checkout" / name).parent.mkdir(parents=True)
+        (tmp_path / "checkout" / name).write_text(text)
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path / "checkout", check=True)
+    copies, pids = tmp_path / "copies", tmp_path / "pids"
+    copies.mkdir()
+    settings = {"TMPDIR": str(copies), "PIDS": str(pids), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    command = [sys.executable, "tools/mutants.py", "--sample", "1", "--area", "queues"]
+    with subprocess.Popen(command, cwd=tmp_path / "checkout", env=os.environ | settings) as mutants:
+        try:
+            until(lambda: pids.exists() or mutants.poll() is not None, "the test")
+            assert [folder.name for folder in copies.glob("mutants-*")]
+            mutants.send_signal(number)
+            assert mutants.wait(30) == 128 + number
+        finally:
+            mutants.kill()
+    assert list(copies.glob("mutants-*")) == []
+    for pid in pids.read_text().split():
+        until(lambda pid=pid: not psutil.pid_exists(int(pid)), f"the end of {pid}")  # type: ignore[misc]
