@@ -20,6 +20,7 @@ from tests.support.waiting import until
 from workbell import Status, Workbell
 from workbell.claims.claiming import Claimant, FairClaims
 from workbell.engine.permits import PermitListener
+from workbell.queues import guarded as module
 from workbell.queues.guarded import GuardedQueue
 from workbell.queues.port import Permit, Sent
 from workbell.settings import Settings
@@ -311,3 +312,16 @@ class TestGuardedQueue:
             guarded.send([Sent("run", "default")])
             guarded.receive(1, 0.001, None)
         assert [verb for verb, _ in queue.told] == ["send", "receive"]
+
+    def test_a_stop_does_not_wait_until_it_is_called_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(module, "REST", 600.0)
+        queue = FakeQueue()
+        queue.error = OSError("gone")
+        guarded = GuardedQueue(queue)
+        assert guarded.receive(1, 0, None) == []
+        waiting = threading.Thread(target=guarded.receive, args=(1, 600, None), daemon=True)
+        waiting.start()
+        guarded.interrupt()
+        waiting.join(10)
+        assert not waiting.is_alive()
+        assert [verb for verb, _ in queue.told] == ["receive", "interrupt"]
