@@ -39,6 +39,7 @@ FIRST = 5  # files of tests in the first stage of a drawn mutation
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 KILLED, SURVIVED, NO_VERDICT = "killed", "survived", "no verdict"
 TESTS_FAILED = (1, 2)  # the latter where pytest-xdist stops at the first failure
+NOTHING_RAN = 4
 
 
 class Mutation(NamedTuple):
@@ -466,7 +467,7 @@ class Checkout:
         finally:
             for mutation in mutations:
                 self._write(mutation, before[mutation.file])
-        if verdict == KILLED and self._run([said])[0] != SURVIVED:
+        if verdict == KILLED and self._run([said, *more])[0] != SURVIVED:
             return NO_VERDICT, f"{said} fails without the mutation too"
         return verdict, said
 
@@ -506,6 +507,8 @@ class Checkout:
         noticed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
         if tests.returncode in TESTS_FAILED and noticed:
             return KILLED, noticed[0].partition(" ")[2].partition(" - ")[0]
+        if tests.returncode == NOTHING_RAN and any("while loading conftest" in line for line in lines):
+            return KILLED, arguments[0]  # no test of that folder can run
         return NO_VERDICT, "; ".join(lines[-3:])
 
 

@@ -123,7 +123,7 @@ def test_the_rest_runs_if_the_first_tests_notice_nothing(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(checkout, "_run", run)
     assert checkout.test([mutation], [["first"], ["rest"]], ["-v"]) == ("killed", "x")
-    assert asked == [["first", "-v"], ["rest", "-v"], ["x"]]
+    assert asked == [["first", "-v"], ["rest", "-v"], ["x", "-v"]]
     assert checkout.test([mutation], [["first"], ["rest"]], []) == ("killed", "y")
     assert asked[3:] == [["first"], ["y"]]
 
@@ -140,22 +140,56 @@ def test_it():
 """
 
 
+ONE = [sys.executable, "tools/mutants.py", "--sample", "1", "--area", "queues"]
+
+
+def checkout(tmp_path: Path, tests: dict[str, str]) -> Path:
+    """One module with one place to mutate, and its tests."""
+    files = {
+        "tools/mutants.py": (ROOT / "tools/mutants.py").read_text(),
+        "src/workbell/__init__.py": "",
+        "src/workbell/queues/__init__.py": "",
+        "src/workbell/queues/it.py": "IT = 1\n",
+    }
+    for name, text in (files | {f"tests/unit/queues/{name}": text for name, text in tests.items()}).items():
+        file = tmp_path / "checkout" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path / "checkout", check=True)
+    return tmp_path / "checkout"
+
+
+NOTICES = "from workbell.queues.it import IT\nassert IT == 1\n"
+
+
+@pytest.mark.parametrize(
+    ("tests", "code", "said"),
+    [
+        ({"test_it.py": "def test_it(): ..."}, 1, "survived   S1 "),
+        ({"test_it.py": "def test_it():\n    from workbell.queues.it import IT\n    assert IT == 1"}, 0, "::test_it ("),
+        ({"test_it.py": f"{NOTICES}def test_it(): ..."}, 0, "killed     S1 "),
+        ({"test_it.py": "def test_it(): ...", "conftest.py": NOTICES}, 0, "killed     S1 "),
+        ({"test_it.py": "def test_it():\n    raise ValueError"}, 1, "fails without the mutation too"),
+    ],
+    ids=["nobody", "a test", "an import", "conftest", "always"],
+)
+def test_who_notices(tests: dict[str, str], code: int, said: str, tmp_path: Path) -> None:
+    settings = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(
+        ONE, cwd=checkout(tmp_path, tests), env=os.environ | settings, capture_output=True, text=True, timeout=60
+    )
+    assert said in done.stdout, done.stdout + done.stderr
+    assert done.returncode == code
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_one_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
     """Neither the tests nor what they have started nor the copy of the checkout."""
-    for name, text in {
-        "tools/mutants.py": (ROOT / "tools/mutants.py").read_text(),
-        "src/workbell/queues/it.py": "IT = 1\n",
-        "tests/unit/queues/test_it.py": HANGING,
-    }.items():
-        (tmp_path / "checkout" / name).parent.mkdir(parents=True)
-        (tmp_path / "checkout" / name).write_text(text)
-    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path / "checkout", check=True)
+    folder = checkout(tmp_path, {"test_it.py": HANGING})
     copies, pids = tmp_path / "copies", tmp_path / "pids"
     copies.mkdir()
     settings = {"TMPDIR": str(copies), "PIDS": str(pids), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    command = [sys.executable, "tools/mutants.py", "--sample", "1", "--area", "queues"]
-    with subprocess.Popen(command, cwd=tmp_path / "checkout", env=os.environ | settings) as mutants:
+    with subprocess.Popen(ONE, cwd=folder, env=os.environ | settings) as mutants:
         try:
             until(lambda: pids.exists() or mutants.poll() is not None, "the test")
             assert [folder.name for folder in copies.glob("mutants-*")]
