@@ -455,21 +455,46 @@ class Checkout:
     ) -> tuple[str, str]:
         """Apply mutations, run tests until a stage of them notices, and put the files back: the verdict, and the test
         that noticed."""
-        before = {mutation.file: self._path(mutation).read_text() for mutation in mutations}
-        verdict, said = NO_VERDICT, "no tests"
-        try:
-            for mutation in mutations:
-                self._write(mutation, mutated(self._path(mutation).read_text(), mutation))
+        verdict, said = NO_VERDICT, ["no tests"]
+        with self._applied(mutations):
             for tests in stages:
                 verdict, said = self._run([*tests, *more])
                 if verdict != SURVIVED:
                     break
+        if verdict == KILLED and self._run([said[0], *more])[0] != SURVIVED:
+            return NO_VERDICT, f"{said[0]} fails without the mutation too"
+        return verdict, said[0]
+
+    def test_together(self, mutations: Sequence[Mutation], more: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Apply mutations at once, and run all of their tests: for each its verdict, and the first that noticed."""
+        tests = dict.fromkeys(test for mutation in mutations for test in mutation.tests.split())
+        with self._applied(mutations):
+            verdict, failed = self._run([*tests, *more, "--maxfail=0"], DEADLINE * 4)
+        if verdict != KILLED:
+            return {mutation.name: (verdict, failed[0]) for mutation in mutations}
+        noticed = {mutation.name: _first_of(failed, mutation.tests.split()) for mutation in mutations}
+        again = dict.fromkeys(test for test in noticed.values() if test)
+        verdict, failed = self._run([*again, *more, "--maxfail=0"], DEADLINE * 4)
+        found = {}
+        for name, test in noticed.items():
+            if test is None:
+                found[name] = SURVIVED, "among the others"
+            elif verdict == SURVIVED or (verdict == KILLED and test not in failed):
+                found[name] = KILLED, test
+            else:
+                found[name] = NO_VERDICT, f"{test} fails without the mutations too"
+        return found
+
+    @contextlib.contextmanager
+    def _applied(self, mutations: Sequence[Mutation]) -> Iterator[None]:
+        before = {mutation.file: self._path(mutation).read_text() for mutation in mutations}
+        try:
+            for mutation in mutations:
+                self._write(mutation, mutated(self._path(mutation).read_text(), mutation))
+            yield
         finally:
             for mutation in mutations:
                 self._write(mutation, before[mutation.file])
-        if verdict == KILLED and self._run([said, *more])[0] != SURVIVED:
-            return NO_VERDICT, f"{said} fails without the mutation too"
-        return verdict, said
 
     def _path(self, mutation: Mutation) -> Path:
         return self.folder / SOURCES / mutation.file
@@ -480,7 +505,8 @@ class Checkout:
         for compiled in path.parent.glob(f"__pycache__/{path.stem}.*.pyc"):  # of the same size and second, perhaps
             compiled.unlink()
 
-    def _run(self, arguments: Sequence[str]) -> tuple[str, str]:
+    def _run(self, arguments: Sequence[str], deadline: float = DEADLINE) -> tuple[str, list[str]]:
+        """Run tests: the verdict, and those that failed, or else one line about it."""
         environment = os.environ | {"PYTHONPATH": f"{self.folder}/src", "PYTHONDONTWRITEBYTECODE": ""}
         command = [sys.executable, "-m", "pytest", "-x", "-rfE", "--no-header", "--tb=no", *arguments]
         unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # until it is certain that the tests are ended
@@ -496,20 +522,26 @@ class Checkout:
         )
         try:
             signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
-            said, _ = tests.communicate(timeout=DEADLINE)
+            said, _ = tests.communicate(timeout=deadline)
         except subprocess.TimeoutExpired:
-            return NO_VERDICT, f"not over after {DEADLINE} s"
+            return NO_VERDICT, [f"not over after {deadline} s"]
         finally:
             _end(tests)
         lines = said.splitlines()
         if tests.returncode == 0:
-            return SURVIVED, lines[-1] if lines else ""
+            return SURVIVED, lines[-1:] or [""]
         noticed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
         if tests.returncode in TESTS_FAILED and noticed:
-            return KILLED, noticed[0].partition(" ")[2].partition(" - ")[0]
+            return KILLED, [line.partition(" ")[2].partition(" - ")[0] for line in noticed]
         if tests.returncode == NOTHING_RAN and any("while loading conftest" in line for line in lines):
-            return KILLED, arguments[0]  # no test of that folder can run
-        return NO_VERDICT, "; ".join(lines[-3:])
+            return KILLED, [arguments[0]]  # no test of that folder can run
+        return NO_VERDICT, ["; ".join(lines[-3:])]
+
+
+def _first_of(failed: Sequence[str], tests: Sequence[str]) -> str | None:
+    """The first of the tests that failed which these arguments of pytest name."""
+    starts = tuple(f"{test}{mark}" for test in tests for mark in ("::", "/", "["))
+    return next((one for one in failed if one in tests or one.startswith(starts)), None)
 
 
 def _hear_signals() -> None:
@@ -699,9 +731,8 @@ def main(arguments: Sequence[str]) -> int:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
             signal.signal(number, _interrupt)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        return _test_all(
-            Checkout(Path(folder)), [chosen] if given.all else [[one] for one in chosen], shlex.split(given.pytest)
-        )
+        checkout, more = Checkout(Path(folder)), shlex.split(given.pytest)
+        return _test_together(checkout, chosen, more) if given.all else _test_each(checkout, chosen, more)
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:
@@ -710,18 +741,29 @@ def _interrupt(number: int, _frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 
-def _test_all(checkout: Checkout, mutants: Sequence[Sequence[Mutation]], more: Sequence[str]) -> int:
+def _test_each(checkout: Checkout, mutations: Sequence[Mutation], more: Sequence[str]) -> int:
     left = 0
-    for mutations in mutants:
+    for mutation in mutations:
         began = time.monotonic()
-        tests = dict.fromkeys(test for mutation in mutations for test in mutation.tests.split())
-        rest = dict.fromkeys(test for mutation in mutations for test in mutation.rest.split())
-        verdict, said = checkout.test(mutations, [[*stage] for stage in (tests, rest) if stage], more)
-        for mutation in mutations:
-            print(f"{verdict:10} {mutation.name:4} {mutation.file}: {mutation.breaks}")
-        print(f"{'':15} {said} ({time.monotonic() - began:.0f} s)", flush=True)
-        left += verdict != KILLED and not all(mutation.equivalent for mutation in mutations)
-    print(f"{len(mutants) - left} of {len(mutants)} were noticed or are equivalent")
+        stages = [tests.split() for tests in (mutation.tests, mutation.rest) if tests]
+        verdict, said = checkout.test([mutation], stages, more)
+        left += _report(mutation, verdict, f"{said} ({time.monotonic() - began:.0f} s)")
+    return _sum_up(left, len(mutations))
+
+
+def _test_together(checkout: Checkout, mutations: Sequence[Mutation], more: Sequence[str]) -> int:
+    found = checkout.test_together(mutations, more)
+    return _sum_up(sum(_report(mutation, *found[mutation.name]) for mutation in mutations), len(mutations))
+
+
+def _report(mutation: Mutation, verdict: str, said: str) -> bool:
+    """Whether a test is missing."""
+    print(f"{verdict:10} {mutation.name:4} {mutation.file}: {mutation.breaks}\n{'':15} {said}", flush=True)
+    return verdict != KILLED and not mutation.equivalent
+
+
+def _sum_up(left: int, number: int) -> int:
+    print(f"{number - left} of {number} were noticed or are equivalent")
     return 1 if left else 0
 
 

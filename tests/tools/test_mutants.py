@@ -94,9 +94,9 @@ def test_files_are_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     file.parent.mkdir(parents=True)
     text = (ROOT / SOURCES / mutation.file).read_text()
     file.write_text(text)
-    answers = [("killed", "x"), ("survived", ""), ("killed", "x"), ("killed", "x")]
+    answers = [("killed", ["x"]), ("survived", [""]), ("killed", ["x"]), ("killed", ["x"])]
 
-    def run(_arguments: object) -> tuple[str, str]:
+    def run(_arguments: object) -> tuple[str, list[str]]:
         seen.append(file.read_text())
         return answers[len(seen) - 1]
 
@@ -115,9 +115,10 @@ def test_the_rest_runs_if_the_first_tests_notice_nothing(tmp_path: Path, monkeyp
     file.parent.mkdir(parents=True)
     file.write_text(mutation.old)
     asked: list[object] = []
-    answers = iter([("survived", ""), ("killed", "x"), ("survived", ""), ("killed", "y"), ("survived", "")])
+    good = ("survived", ["1 passed"])
+    answers = iter([good, ("killed", ["x"]), good, ("killed", ["y"]), good])
 
-    def run(arguments: object) -> tuple[str, str]:
+    def run(arguments: object) -> tuple[str, list[str]]:
         asked.append(arguments)
         return next(answers)
 
@@ -138,6 +139,38 @@ def test_it():
     os.rename(os.environ["PIDS"] + ".new", os.environ["PIDS"])
     child.wait()
 """
+
+
+def test_mutations_together_are_told_apart_by_their_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tests = ["t/a.py", "t/b.py::T", "t/c.py::test", "t/d.py", "t/e"]
+    mutations = [
+        Mutation(name, f"{name}.py", "old", "new", test, "") for name, test in zip("abcde", tests, strict=True)
+    ]
+    checkout = Checkout.__new__(Checkout)
+    checkout.folder = tmp_path
+    (tmp_path / SOURCES).mkdir(parents=True)
+    files = [tmp_path / SOURCES / mutation.file for mutation in mutations]
+    for file in files:
+        file.write_text("old")
+    asked: list[list[str]] = []
+    failed = ["t/a.py::x", "t/b.py::Two::x", "t/c.py::test[1]", "t/c.py::test[2]", "t/d.py", "t/e/f.py::x"]
+    answers = iter([("killed", failed), ("killed", ["t/d.py"])])
+
+    def run(arguments: list[str], _deadline: float) -> tuple[str, list[str]]:
+        asked.append(arguments)
+        assert {file.read_text() for file in files} == {"new" if len(asked) == 1 else "old"}
+        return next(answers)
+
+    monkeypatch.setattr(checkout, "_run", run)
+    assert checkout.test_together(mutations, ["-v"]) == {
+        "a": ("killed", "t/a.py::x"),
+        "b": ("survived", "among the others"),
+        "c": ("killed", "t/c.py::test[1]"),
+        "d": ("no verdict", "t/d.py fails without the mutations too"),
+        "e": ("killed", "t/e/f.py::x"),
+    }
+    assert asked[0] == [*tests, "-v", "--maxfail=0"]
+    assert asked[1] == ["t/a.py::x", "t/c.py::test[1]", "t/d.py", "t/e/f.py::x", "-v", "--maxfail=0"]
 
 
 ONE = [sys.executable, "tools/mutants.py", "--sample", "1", "--area", "queues"]
