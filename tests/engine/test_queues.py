@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.support.deaf import Deaf
@@ -325,3 +326,21 @@ class TestGuardedQueue:
         waiting.join(10)
         assert not waiting.is_alive()
         assert [verb for verb, _ in queue.told] == ["receive", "interrupt"]
+
+    def test_a_hint_is_needed_besides_for_what_no_message_stands_for(self, tmp_path: Path) -> None:
+        """Namely runs that are due before every process has polled, and runs for agents."""
+        queue = FakeQueue()
+        guarded = GuardedQueue(queue)
+        with Workbell(f"sqlite:///{tmp_path}/x.db") as bell:
+            bell.job(name="work")(lambda: None)
+            queued, soon, later = (bell.enqueue("work", delay=delay) for delay in (0, 60, 60.001))
+        for_agent = msgspec.structs.replace(queued, lane=msgspec.structs.replace(queued.lane, target="agent"))
+        assert guarded.announce_all([queued, later])
+        assert queue.told == [("send", 1)]
+        assert guarded.announce_all([later])
+        assert not guarded.announce_all([soon])
+        assert not guarded.announce_all([for_agent])
+        assert not guarded.announce_all([queued, soon, later])
+        assert queue.told == [("send", 1), ("send", 1)]
+        queue.error = OSError("gone")
+        assert not guarded.announce_all([queued])
