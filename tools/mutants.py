@@ -7,29 +7,39 @@
 A mutation that no test notices is a test that is missing, or a line that is not needed. The table holds mutations that
 once went unnoticed, each with the tests that notice it now; a mutation whose text is not in its file exactly once is
 refused. The exit code is 1 if one survives that is not known to be equivalent.
+
+The tests of a drawn mutation run in two stages: the files that name its module most often, and the rest of its area if
+those notice nothing. SIGINT (Ctrl-C), SIGTERM and SIGHUP end the tests, and the copy is removed.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import os
 import random
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = "src/workbell/"
 DEADLINE = 900  # seconds for the tests of one mutant
+GRACE = 20  # seconds that tests have to end what they have started
+FIRST = 5  # files of tests in the first stage of a drawn mutation
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 KILLED, SURVIVED, NO_VERDICT = "killed", "survived", "no verdict"
 TESTS_FAILED = (1, 2)  # the latter where pytest-xdist stops at the first failure
+NOTHING_RAN = 4
 
 
 class Mutation(NamedTuple):
@@ -42,6 +52,7 @@ class Mutation(NamedTuple):
     tests: str  # pytest's arguments
     breaks: str
     equivalent: str = ""  # why no test can notice it
+    rest: str = ""  # of the tests, which run if those before have not noticed it
 
 
 class Area(NamedTuple):
@@ -56,7 +67,13 @@ AREAS: Mapping[str, Area] = {
     ),
     "queues": Area(
         ("queues",),
-        ("tests/unit/queues", "tests/engine/test_queues.py", "tests/contracts/test_queues.py", "tests/redis"),
+        (
+            "tests/unit/queues",
+            "tests/engine/test_queues.py",
+            "tests/contracts/test_queues.py",
+            "tests/redis/test_redis_queue.py",  # its faults take ten minutes
+            "tests/redis/test_service.py",
+        ),
     ),
     "django": Area(("django",), ("tests/django",)),
     "remote": Area(("remote",), ("tests/unit/remote", "tests/remote")),
@@ -135,6 +152,14 @@ TABLE: tuple[Mutation, ...] = (
         "        except (ServiceUnavailable, StoreUnavailable):\n",
         "tests/remote/test_network.py::test_nobody_listens",
         "client.wait at an address where no service is waits for ever",
+    ),
+    Mutation(
+        "P4",
+        "remote/problems.py",
+        "if 300 <= reply.status < 400:",
+        "if 300 <= reply.status < 401:",
+        "tests/remote/test_tries.py",
+        "a page of a proxy with status 400 is called a redirect",
     ),
     Mutation(
         "U1",
@@ -283,6 +308,14 @@ TABLE: tuple[Mutation, ...] = (
         "staff without a permission opens pages of the admin about runs",
     ),
     Mutation(
+        "J4",
+        "django/app.py",
+        "    if not isinstance(backend, WorkbellBackend):",
+        "    if False:",
+        "tests/django/test_bells.py::test_the_app_of_a_backend_is_named_by_its_alias",
+        "an app that is a backend of others has no sentence about it",
+    ),
+    Mutation(
         "W2",
         "webhooks/describe.py",
         "return all(text.startswith(SEALED)",
@@ -408,6 +441,81 @@ TABLE: tuple[Mutation, ...] = (
         equivalent="LTRIM in the same pipeline leaves the same list; the cut saves bytes on the wire",
     ),
     Mutation(
+        "U4",
+        "queues/cloudflare.py",
+        "for start in range(0, len(every), BATCH)",
+        "for start in range(-1, len(every), BATCH)",
+        "tests/unit/queues/test_cloudflare.py",
+        "of several messages to Cloudflare one is sent, in a call for nothing",
+    ),
+    Mutation(
+        "U5",
+        "queues/cloudflare.py",
+        "AT_ONCE = 4 ",
+        "AT_ONCE = 5 ",
+        "tests/unit/queues/test_cloudflare.py",
+        "more is sent to Cloudflare in a second than it takes",
+    ),
+    Mutation(
+        "U6",
+        "queues/cloudflare.py",
+        "for page in range(1, PAGES + 1):",
+        "for page in range(0, PAGES + 1):",
+        "tests/unit/queues/test_cloudflare.py",
+        "Cloudflare is asked for a page of queues that there is not",
+    ),
+    Mutation(
+        "U7",
+        "queues/cloudflare.py",
+        "if 400 <= status < 500",
+        "if 401 <= status < 500",
+        "tests/unit/queues/test_cloudflare.py",
+        "a call that Cloudflare refuses is said to be tried again",
+    ),
+    Mutation(
+        "U8",
+        "queues/cloudflare.py",
+        "PAGES = 100 ",
+        "PAGES = 50 ",
+        "tests/unit/queues/test_cloudflare.py",
+        "beyond 5,000 queues of an account a queue is not found by its name",
+    ),
+    Mutation(
+        "U9",
+        "queues/guarded.py",
+        "        self._interrupted.set()\n",
+        "",
+        "tests/engine/test_queues.py::TestGuardedQueue",
+        "a worker takes a second longer to stop while its queue is away",
+    ),
+    Mutation(
+        "U10",
+        "queues/guarded.py",
+        "        if now < self._silent_until",
+        "        if now <= self._silent_until",
+        "tests/engine/test_queues.py::TestGuardedQueue",
+        "at one instant a warning is left out",
+        equivalent="no two errors of a verb are exactly a minute apart, by a clock of nanoseconds",
+    ),
+    Mutation(
+        "U11",
+        "queues/redis.py",
+        "AT_ONCE = 10_000 ",
+        "AT_ONCE = 9_999 ",
+        "tests/redis/test_redis_queue.py",
+        "messages are cut into commands elsewhere",
+        equivalent="the list has the same messages in the same order",
+    ),
+    Mutation(
+        "U12",
+        "queues/redis.py",
+        "        self._names_at = 0.0\n",
+        "        self._names_at = 1.0\n",
+        "tests/redis/test_redis_queue.py",
+        "names of queues are read a second later",
+        equivalent="the clock counts from the start of the machine: both are long ago",
+    ),
+    Mutation(
         "B2",
         "runs/booking.py",
         "        self._unsure.difference_update([_write_key(change) for _, change in pairs])\n",
@@ -433,19 +541,51 @@ class Checkout:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, target)
 
-    def test(self, mutations: Sequence[Mutation], tests: Sequence[str], more: Sequence[str]) -> tuple[str, str]:
-        """Apply mutations, run tests, and put the files back: the verdict, and the test that noticed."""
+    def test(
+        self, mutations: Sequence[Mutation], stages: Sequence[Sequence[str]], more: Sequence[str]
+    ) -> tuple[str, str]:
+        """Apply mutations, run tests until a stage of them notices, and put the files back: the verdict, and the test
+        that noticed."""
+        verdict, said = NO_VERDICT, ["no tests"]
+        with self._applied(mutations):
+            for tests in stages:
+                verdict, said = self._run([*tests, *more])
+                if verdict != SURVIVED:
+                    break
+        if verdict == KILLED and self._run([said[0], *more])[0] != SURVIVED:
+            return NO_VERDICT, f"{said[0]} fails without the mutation too"
+        return verdict, said[0]
+
+    def test_together(self, mutations: Sequence[Mutation], more: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Apply mutations at once, and run all of their tests: for each its verdict, and the first that noticed."""
+        tests = dict.fromkeys(test for mutation in mutations for test in mutation.tests.split())
+        with self._applied(mutations):
+            verdict, failed = self._run([*tests, *more, "--maxfail=0"], DEADLINE * 4)
+        if verdict != KILLED:
+            return {mutation.name: (verdict, failed[0]) for mutation in mutations}
+        noticed = {mutation.name: _first_of(failed, mutation.tests.split()) for mutation in mutations}
+        again = dict.fromkeys(test for test in noticed.values() if test)
+        verdict, failed = self._run([*again, *more, "--maxfail=0"], DEADLINE * 4)
+        found = {}
+        for name, test in noticed.items():
+            if test is None:
+                found[name] = SURVIVED, "among the others"
+            elif verdict == SURVIVED or (verdict == KILLED and test not in failed):
+                found[name] = KILLED, test
+            else:
+                found[name] = NO_VERDICT, f"{test} fails without the mutations too"
+        return found
+
+    @contextlib.contextmanager
+    def _applied(self, mutations: Sequence[Mutation]) -> Iterator[None]:
         before = {mutation.file: self._path(mutation).read_text() for mutation in mutations}
         try:
             for mutation in mutations:
                 self._write(mutation, mutated(self._path(mutation).read_text(), mutation))
-            verdict, said = self._run([*tests, *more])
+            yield
         finally:
             for mutation in mutations:
                 self._write(mutation, before[mutation.file])
-        if verdict == KILLED and self._run([said])[0] != SURVIVED:
-            return NO_VERDICT, f"{said} fails without the mutation too"
-        return verdict, said
 
     def _path(self, mutation: Mutation) -> Path:
         return self.folder / SOURCES / mutation.file
@@ -456,25 +596,62 @@ class Checkout:
         for compiled in path.parent.glob(f"__pycache__/{path.stem}.*.pyc"):  # of the same size and second, perhaps
             compiled.unlink()
 
-    def _run(self, arguments: Sequence[str]) -> tuple[str, str]:
+    def _run(self, arguments: Sequence[str], deadline: float = DEADLINE) -> tuple[str, list[str]]:
+        """Run tests: the verdict, and those that failed, or else one line about it."""
         environment = os.environ | {"PYTHONPATH": f"{self.folder}/src", "PYTHONDONTWRITEBYTECODE": ""}
         command = [sys.executable, "-m", "pytest", "-x", "-rfE", "--no-header", "--tb=no", *arguments]
-        with subprocess.Popen(
-            command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        ) as tests:
-            try:
-                said, _ = tests.communicate(timeout=DEADLINE)
-            except subprocess.TimeoutExpired:
-                tests.terminate()
-                said, _ = tests.communicate()
-                return NO_VERDICT, f"not over after {DEADLINE} s"
+        unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # until it is certain that the tests are ended
+        tests = subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            preexec_fn=_hear_signals,
+        )
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
+            said, _ = tests.communicate(timeout=deadline)
+        except subprocess.TimeoutExpired:
+            return NO_VERDICT, [f"not over after {deadline} s"]
+        finally:
+            _end(tests)
         lines = said.splitlines()
         if tests.returncode == 0:
-            return SURVIVED, lines[-1] if lines else ""
+            return SURVIVED, lines[-1:] or [""]
         noticed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
         if tests.returncode in TESTS_FAILED and noticed:
-            return KILLED, noticed[0].partition(" ")[2].partition(" - ")[0]
-        return NO_VERDICT, "; ".join(lines[-3:])
+            return KILLED, [line.partition(" ")[2].partition(" - ")[0] for line in noticed]
+        if tests.returncode == NOTHING_RAN and any("while loading conftest" in line for line in lines):
+            return KILLED, [arguments[0]]  # no test of that folder can run
+        return NO_VERDICT, ["; ".join(lines[-3:])]
+
+
+def _first_of(failed: Sequence[str], tests: Sequence[str]) -> str | None:
+    """The first of the tests that failed which these arguments of pytest name."""
+    starts = tuple(f"{test}{mark}" for test in tests for mark in ("::", "/", "["))
+    return next((one for one in failed if one in tests or one.startswith(starts)), None)
+
+
+def _hear_signals() -> None:
+    """In the process of the tests, before they begin. A shell has what it starts in the background ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+
+
+def _end(tests: subprocess.Popen[str]) -> None:
+    """End tests that are still running: SIGINT, upon which pytest ends what they have started, and SIGKILL for what is
+    left in their group after the grace."""
+    if tests.returncode is not None:
+        return
+    tests.send_signal(signal.SIGINT)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        tests.communicate(timeout=GRACE)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(tests.pid, signal.SIGKILL)
+    tests.communicate()
 
 
 def mutated(text: str, mutation: Mutation) -> str:
@@ -578,8 +755,16 @@ def _of_site(path: Path, site: Site, area: Area, name: str) -> Mutation:
     line = text.count("\n", 0, site.start) + 1
     new = text[: site.start] + site.new + text[site.end :]
     shown = f"line {line}, {site.what}: {text[site.start : site.end]} -> {site.new}"
-    tests = " ".join(nearest(path, area.tests))
-    return Mutation(name, str(path.relative_to(ROOT / SOURCES)), text, new, tests, " ".join(shown.split()))
+    tests = nearest(path, area.tests)
+    return Mutation(
+        name,
+        str(path.relative_to(ROOT / SOURCES)),
+        text,
+        new,
+        " ".join(tests[:FIRST]),
+        " ".join(shown.split()),
+        rest=" ".join(tests[FIRST:]),
+    )
 
 
 def nearest(path: Path, folders: Sequence[str]) -> list[str]:
@@ -633,23 +818,43 @@ def main(arguments: Sequence[str]) -> int:
         for mutation in chosen:
             print(f"{mutation.name:4} {mutation.file}: {mutation.breaks}")
         return 0
+    for number in ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+            signal.signal(number, _interrupt)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        return _test_all(
-            Checkout(Path(folder)), [chosen] if given.all else [[one] for one in chosen], shlex.split(given.pytest)
-        )
+        checkout, more = Checkout(Path(folder)), shlex.split(given.pytest)
+        return _test_together(checkout, chosen, more) if given.all else _test_each(checkout, chosen, more)
 
 
-def _test_all(checkout: Checkout, mutants: Sequence[Sequence[Mutation]], more: Sequence[str]) -> int:
+def _interrupt(number: int, _frame: FrameType | None) -> None:
+    for one in ENDING:
+        signal.signal(one, signal.SIG_IGN)  # what was started is ended, and the copy removed
+    raise SystemExit(128 + number)
+
+
+def _test_each(checkout: Checkout, mutations: Sequence[Mutation], more: Sequence[str]) -> int:
     left = 0
-    for mutations in mutants:
+    for mutation in mutations:
         began = time.monotonic()
-        tests = dict.fromkeys(test for mutation in mutations for test in mutation.tests.split())
-        verdict, said = checkout.test(mutations, [*tests], more)
-        for mutation in mutations:
-            print(f"{verdict:10} {mutation.name:4} {mutation.file}: {mutation.breaks}")
-        print(f"{'':15} {said} ({time.monotonic() - began:.0f} s)", flush=True)
-        left += verdict != KILLED and not all(mutation.equivalent for mutation in mutations)
-    print(f"{len(mutants) - left} of {len(mutants)} were noticed or are equivalent")
+        stages = [tests.split() for tests in (mutation.tests, mutation.rest) if tests]
+        verdict, said = checkout.test([mutation], stages, more)
+        left += _report(mutation, verdict, f"{said} ({time.monotonic() - began:.0f} s)")
+    return _sum_up(left, len(mutations))
+
+
+def _test_together(checkout: Checkout, mutations: Sequence[Mutation], more: Sequence[str]) -> int:
+    found = checkout.test_together(mutations, more)
+    return _sum_up(sum(_report(mutation, *found[mutation.name]) for mutation in mutations), len(mutations))
+
+
+def _report(mutation: Mutation, verdict: str, said: str) -> bool:
+    """Whether a test is missing."""
+    print(f"{verdict:10} {mutation.name:4} {mutation.file}: {mutation.breaks}\n{'':15} {said}", flush=True)
+    return verdict != KILLED and not mutation.equivalent
+
+
+def _sum_up(left: int, number: int) -> int:
+    print(f"{number - left} of {number} were noticed or are equivalent")
     return 1 if left else 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -11,13 +12,16 @@ from django.test import override_settings
 
 from tests.django import tasks
 from tests.support.django_site import BACKEND
+from workbell.boot.load_app import load_app
 from workbell.django import bells, task
 from workbell.django.apps import _declare_plain
 from workbell.django.compat import BaseTaskBackend, Task, TaskResultStatus, task_backends
 from workbell.django.testing import drain
+from workbell.errors import SettingsError
 
 TWO: dict[str, Any] = {alias: {"BACKEND": BACKEND, "QUEUES": []} for alias in ("default", "reports")}
 TWO["reports"]["OPTIONS"] = {"max_attempts": 2}
+PLAIN = {"BACKEND": BaseTaskBackend.__module__.replace(".base", ".dummy.DummyBackend")}
 
 
 def weekly() -> None:
@@ -85,8 +89,7 @@ def test_attempts_are_those_of_the_backend_that_a_task_is_used_with() -> None:
 @pytest.mark.usefixtures("memory_site", "two_backends")
 def test_tasks_of_backends_that_are_not_ours_can_be_used_with_ours() -> None:
     """Their `Task` does not declare itself: a worker finds it in the module of tasks of an app."""
-    plain = {"BACKEND": BaseTaskBackend.__module__.replace(".base", ".dummy.DummyBackend")}
-    with override_settings(TASKS=TWO | {"plain": plain}):
+    with override_settings(TASKS=TWO | {"plain": PLAIN}):
         module = ModuleType("tasks")
         module.weekly = Task(func=weekly, backend="plain", queue_name="default", priority=0, run_after=None)  # type: ignore[attr-defined]
         before = dict(bells._tasks)
@@ -97,6 +100,21 @@ def test_tasks_of_backends_that_are_not_ours_can_be_used_with_ours() -> None:
         bells._tasks.update(before)
         _declare_plain(module)
         assert [found.id for found in drain("reports")] == [result.id]
+
+
+@pytest.mark.parametrize(
+    ("alias", "said"),
+    [
+        ("plain", r"TASKS\['plain'\] is a DummyBackend and no WorkbellBackend"),
+        ("jobs", r"TASKS has no backend 'jobs'"),
+    ],
+)
+@pytest.mark.usefixtures("shared_site")
+def test_the_app_of_a_backend_is_named_by_its_alias(alias: str, said: str, tmp_path: Path) -> None:
+    with override_settings(TASKS=TWO | {"plain": PLAIN}):
+        assert load_app("workbell.django.app:reports", tmp_path) is task_backends["reports"].bell
+        with pytest.raises(SettingsError, match=rf"app = 'workbell\.django\.app:{alias}': {said}\.$"):
+            load_app(f"workbell.django.app:{alias}", tmp_path)
 
 
 @pytest.mark.usefixtures("memory_site")

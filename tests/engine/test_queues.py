@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.support.deaf import Deaf
@@ -20,6 +21,7 @@ from tests.support.waiting import until
 from workbell import Status, Workbell
 from workbell.claims.claiming import Claimant, FairClaims
 from workbell.engine.permits import PermitListener
+from workbell.queues import guarded as module
 from workbell.queues.guarded import GuardedQueue
 from workbell.queues.port import Permit, Sent
 from workbell.settings import Settings
@@ -311,3 +313,34 @@ class TestGuardedQueue:
             guarded.send([Sent("run", "default")])
             guarded.receive(1, 0.001, None)
         assert [verb for verb, _ in queue.told] == ["send", "receive"]
+
+    def test_a_stop_does_not_wait_until_it_is_called_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(module, "REST", 600.0)
+        queue = FakeQueue()
+        queue.error = OSError("gone")
+        guarded = GuardedQueue(queue)
+        assert guarded.receive(1, 0, None) == []
+        waiting = threading.Thread(target=guarded.receive, args=(1, 600, None), daemon=True)
+        waiting.start()
+        guarded.interrupt()
+        waiting.join(10)
+        assert not waiting.is_alive()
+        assert [verb for verb, _ in queue.told] == ["receive", "interrupt"]
+
+    def test_a_hint_is_needed_besides_for_what_no_message_stands_for(self, tmp_path: Path) -> None:
+        """Namely runs that are due before every process has polled, and runs for agents."""
+        queue = FakeQueue()
+        guarded = GuardedQueue(queue)
+        with Workbell(f"sqlite:///{tmp_path}/x.db") as bell:
+            bell.job(name="work")(lambda: None)
+            queued, soon, later = (bell.enqueue("work", delay=delay) for delay in (0, 60, 60.001))
+        for_agent = msgspec.structs.replace(queued, lane=msgspec.structs.replace(queued.lane, target="agent"))
+        assert guarded.announce_all([queued, later])
+        assert queue.told == [("send", 1)]
+        assert guarded.announce_all([later])
+        assert not guarded.announce_all([soon])
+        assert not guarded.announce_all([for_agent])
+        assert not guarded.announce_all([queued, soon, later])
+        assert queue.told == [("send", 1), ("send", 1)]
+        queue.error = OSError("gone")
+        assert not guarded.announce_all([queued])

@@ -131,20 +131,21 @@ class TestPermits:
     async def test_what_a_stopping_worker_hands_back_goes_to_another(self, open_bell: Open) -> None:
         first, second, client = open_bell(), open_bell(), open_bell()
         begun = asyncio.Event()
+        seen: list[str] = []
 
         @first.job(name="work")
-        async def stuck() -> None:
+        async def stuck(word: str) -> None:
             begun.set()
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
 
-        declare(second)
-        first.settings = Settings(url=first.settings.url, queue_url=first.settings.queue_url, poll=NEVER, grace=0)
+        declare(second, seen)
         async with first.running():
-            run = await client.aenqueue("work")
+            run = await client.aenqueue("work", {"word": "handed on"})
             await asyncio.wait_for(begun.wait(), 30)
             async with second.running():
-                await asyncio.to_thread(first.shut_down)
+                await asyncio.to_thread(first.shut_down, 0)
                 assert await ended(client, run) is Status.SUCCEEDED
+        assert seen == ["handed on"]
 
 
 class TestTrouble:

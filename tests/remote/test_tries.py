@@ -102,7 +102,10 @@ def test_an_error_that_is_not_known_here_is_told_by_its_status(
     ("answer", "words"),
     [
         (Reply(404, "text/html; charset=utf-8", None, b"<h1>Not Found</h1>"), "text/html"),
+        (Reply(300, "", None, b""), "redirect (status 300)"),
         (Reply(302, "", None, b""), "redirect (status 302)"),
+        (Reply(399, "", None, b""), "redirect (status 399)"),
+        (Reply(400, "text/html", None, b"<h1>Bad Request</h1>"), "status 400 came with text/html"),
         (Reply(403, PROBLEM, None, b'{"type":"about:blank","detail":"Blocked."}'), "status 403"),
         (Reply(500, PROBLEM, None, b"{"), "no answer of Workbell"),
         (Reply(500, PROBLEM, None, b"[1]"), "no answer of Workbell"),

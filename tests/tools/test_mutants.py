@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import ast
+import os
+import signal
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.docs.pages import ROOT
-from tools.mutants import AREAS, SOURCES, TABLE, Checkout, Mutation, mutated, nearest, sample, sites
+from tests.support.waiting import until
+from tools.mutants import AREAS, FIRST, SOURCES, TABLE, Checkout, Mutation, mutated, nearest, sample, sites
 
 SNIPPET = """
 def may(run: Run) -> bool:
@@ -88,13 +94,142 @@ def test_files_are_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     file.parent.mkdir(parents=True)
     text = (ROOT / SOURCES / mutation.file).read_text()
     file.write_text(text)
-    answers = [("killed", "x"), ("survived", ""), ("killed", "x"), ("killed", "x")]
+    answers = [("killed", ["x"]), ("survived", [""]), ("killed", ["x"]), ("killed", ["x"])]
 
-    def run(_arguments: object) -> tuple[str, str]:
+    def run(_arguments: object) -> tuple[str, list[str]]:
         seen.append(file.read_text())
         return answers[len(seen) - 1]
 
     monkeypatch.setattr(checkout, "_run", run)
-    assert checkout.test([mutation], [], []) == ("killed", "x")
+    assert checkout.test([mutation], [["t"]], []) == ("killed", "x")
     assert (seen, file.read_text()) == ([mutated(text, mutation), text], text)
-    assert checkout.test([mutation], [], []) == ("no verdict", "x fails without the mutation too")
+    assert checkout.test([mutation], [["t"]], []) == ("no verdict", "x fails without the mutation too")
+
+
+def test_the_rest_runs_if_the_first_tests_notice_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mutation = sample(AREAS["engine"], 1, 7)[0]
+    assert (len(mutation.tests.split()), bool(mutation.rest)) == (FIRST, True)
+    checkout = Checkout.__new__(Checkout)
+    checkout.folder = tmp_path
+    file = tmp_path / SOURCES / mutation.file
+    file.parent.mkdir(parents=True)
+    file.write_text(mutation.old)
+    asked: list[object] = []
+    good = ("survived", ["1 passed"])
+    answers = iter([good, ("killed", ["x"]), good, ("killed", ["y"]), good])
+
+    def run(arguments: object) -> tuple[str, list[str]]:
+        asked.append(arguments)
+        return next(answers)
+
+    monkeypatch.setattr(checkout, "_run", run)
+    assert checkout.test([mutation], [["first"], ["rest"]], ["-v"]) == ("killed", "x")
+    assert asked == [["first", "-v"], ["rest", "-v"], ["x", "-v"]]
+    assert checkout.test([mutation], [["first"], ["rest"]], []) == ("killed", "y")
+    assert asked[3:] == [["first"], ["y"]]
+
+
+HANGING = """
+import os, subprocess, sys
+from pathlib import Path
+
+def test_it():
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    Path(os.environ["PIDS"] + ".new").write_text(f"{os.getpid()} {child.pid}")
+    os.rename(os.environ["PIDS"] + ".new", os.environ["PIDS"])
+    child.wait()
+"""
+
+
+def test_mutations_together_are_told_apart_by_their_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tests = ["t/a.py", "t/b.py::T", "t/c.py::test", "t/d.py", "t/e"]
+    mutations = [
+        Mutation(name, f"{name}.py", "old", "new", test, "") for name, test in zip("abcde", tests, strict=True)
+    ]
+    checkout = Checkout.__new__(Checkout)
+    checkout.folder = tmp_path
+    (tmp_path / SOURCES).mkdir(parents=True)
+    files = [tmp_path / SOURCES / mutation.file for mutation in mutations]
+    for file in files:
+        file.write_text("old")
+    asked: list[list[str]] = []
+    failed = ["t/a.py::x", "t/b.py::Two::x", "t/c.py::test[1]", "t/c.py::test[2]", "t/d.py", "t/e/f.py::x"]
+    answers = iter([("killed", failed), ("killed", ["t/d.py"])])
+
+    def run(arguments: list[str], _deadline: float) -> tuple[str, list[str]]:
+        asked.append(arguments)
+        assert {file.read_text() for file in files} == {"new" if len(asked) == 1 else "old"}
+        return next(answers)
+
+    monkeypatch.setattr(checkout, "_run", run)
+    assert checkout.test_together(mutations, ["-v"]) == {
+        "a": ("killed", "t/a.py::x"),
+        "b": ("survived", "among the others"),
+        "c": ("killed", "t/c.py::test[1]"),
+        "d": ("no verdict", "t/d.py fails without the mutations too"),
+        "e": ("killed", "t/e/f.py::x"),
+    }
+    assert asked[0] == [*tests, "-v", "--maxfail=0"]
+    assert asked[1] == ["t/a.py::x", "t/c.py::test[1]", "t/d.py", "t/e/f.py::x", "-v", "--maxfail=0"]
+
+
+ONE = [sys.executable, "tools/mutants.py", "--sample", "1", "--area", "queues"]
+
+
+def checkout(tmp_path: Path, tests: dict[str, str]) -> Path:
+    """One module with one place to mutate, and its tests."""
+    files = {
+        "tools/mutants.py": (ROOT / "tools/mutants.py").read_text(),
+        "src/workbell/__init__.py": "",
+        "src/workbell/queues/__init__.py": "",
+        "src/workbell/queues/it.py": "IT = 1\n",
+    }
+    for name, text in (files | {f"tests/unit/queues/{name}": text for name, text in tests.items()}).items():
+        file = tmp_path / "checkout" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path / "checkout", check=True)
+    return tmp_path / "checkout"
+
+
+NOTICES = "from workbell.queues.it import IT\nassert IT == 1\n"
+
+
+@pytest.mark.parametrize(
+    ("tests", "code", "said"),
+    [
+        ({"test_it.py": "def test_it(): ..."}, 1, "survived   S1 "),
+        ({"test_it.py": "def test_it():\n    from workbell.queues.it import IT\n    assert IT == 1"}, 0, "::test_it ("),
+        ({"test_it.py": f"{NOTICES}def test_it(): ..."}, 0, "killed     S1 "),
+        ({"test_it.py": "def test_it(): ...", "conftest.py": NOTICES}, 0, "killed     S1 "),
+        ({"test_it.py": "def test_it():\n    raise ValueError"}, 1, "fails without the mutation too"),
+    ],
+    ids=["nobody", "a test", "an import", "conftest", "always"],
+)
+def test_who_notices(tests: dict[str, str], code: int, said: str, tmp_path: Path) -> None:
+    settings = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(
+        ONE, cwd=checkout(tmp_path, tests), env=os.environ | settings, capture_output=True, text=True, timeout=60
+    )
+    assert said in done.stdout, done.stdout + done.stderr
+    assert done.returncode == code
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_one_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
+    """Neither the tests nor what they have started nor the copy of the checkout."""
+    folder = checkout(tmp_path, {"test_it.py": HANGING})
+    copies, pids = tmp_path / "copies", tmp_path / "pids"
+    copies.mkdir()
+    settings = {"TMPDIR": str(copies), "PIDS": str(pids), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    with subprocess.Popen(ONE, cwd=folder, env=os.environ | settings) as mutants:
+        try:
+            until(lambda: pids.exists() or mutants.poll() is not None, "the test")
+            assert [folder.name for folder in copies.glob("mutants-*")]
+            mutants.send_signal(number)
+            assert mutants.wait(30) == 128 + number
+        finally:
+            mutants.kill()
+    assert list(copies.glob("mutants-*")) == []
+    for pid in pids.read_text().split():
+        until(lambda pid=pid: not psutil.pid_exists(int(pid)), f"the end of {pid}")  # type: ignore[misc]

@@ -27,9 +27,13 @@ def load_app(app: str | None, folder: Path, *, named: bool = False) -> Workbell:
     module = _import(app, module_name, folder, named=named)
     found: object = module
     for part in attribute.split("."):
-        if not hasattr(found, part):
-            raise SettingsError(f"app = {app!r}: {module_name} has no {attribute!r}; {_offers(module)}.")
-        found = getattr(found, part)
+        try:
+            found = getattr(found, part)
+        except AttributeError as error:
+            words = f"{module_name} has no {attribute!r}; {_offers(module)}"
+            if hasattr(module, "__getattr__"):  # what it offers is not in it, as in `workbell.django.app`
+                words = str(error)
+            raise SettingsError(f"app = {app!r}: {words}.") from None
     if not isinstance(found, Workbell):
         raise SettingsError(f"app = {app!r} is a {type(found).__name__} and not a Workbell; {_offers(module)}.")
     return found
