@@ -17,9 +17,9 @@ const worker = `${hostname()}/${process.pid}/${randomUUID()}`; // new with every
 const lease = Number(LEASE) * 1000;
 const RETRY = { attempts: 3, delay: 1, factor: 2, cap: 60, jitter: 0.1, give_up_on: [], only_on: [] };
 const DAYS = { succeeded: 7, failed: 30, canceled: 30 }; // that a run is kept
-const RUN = `id lane status rank scheduled_for created_at updated_at attempt failures losses crashes alone token lease_until
-  worker cancel_requested started_at input options tag key user_id schedule event retry_of rescheduled_from accepted_by
-  expires_at progress error reason suspect`.split(/\s+/);
+const RUN = `id lane status rank scheduled_for created_at updated_at attempt failures losses crashes suspect alone token
+  lease_until worker cancel_requested started_at input options tag key user_id schedule event retry_of rescheduled_from accepted_by
+  expires_at progress error reason`.split(/\s+/);
 const STARTED = RUN.filter((name) => !["status", "updated_at", "token", "lease_until", "worker", "started_at"].includes(name));
 const lanes = new Map(); // by id: what a survey said of it
 let set, ahead = 0, stopping = false;
