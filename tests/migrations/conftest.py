@@ -1,4 +1,4 @@
-"""Stores of each engine: without tables, and with those of this version."""
+"""Stores of each engine that have no tables yet."""
 
 from __future__ import annotations
 
@@ -7,6 +7,5 @@ import pytest
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def empty_url(request: pytest.FixtureRequest) -> str:
-    """A store that has no tables yet."""
     url: str = request.getfixturevalue(f"empty_{request.param}_url")
     return url

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from contextlib import closing
@@ -75,21 +76,32 @@ def test_everything_is_kept_and_what_is_new_is_filled(sql_store_url: str, tmp_pa
         assert found == sorted((run.id, run.status.value) for run in runs)
 
 
-def test_tables_are_the_same_made_at_once_or_step_by_step(empty_url: str, tmp_path: Path) -> None:
-    with closing(opened(empty_url)) as store:
-        store.check()
+@pytest.fixture
+def new_url(sql_store_url: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """Another store of the same kind, without tables."""
+    if sql_store_url.startswith("sqlite"):
+        return f"sqlite:///{tmp_path}/new.db"
+    url: str = request.getfixturevalue("empty_postgres_url")
+    return url
+
+
+def test_tables_are_the_same_made_at_once_or_step_by_step(sql_store_url: str, new_url: str, tmp_path: Path) -> None:
     version = next_version(tmp_path / "next")
-    new_url = f"sqlite:///{tmp_path}/new.db"
-    with version.here(), closing(opened(empty_url)) as store:
-        store.migrate()
-        found = shape(store)
-        text = migrate.dump(store.engine)
-        assert f"-- {NOTES.splitlines()[0].removeprefix('-- ')}" in text
-        if store.engine == "postgres":
-            return  # its tables at once are those of test_schema
-        with closing(opened(new_url)) as new:
-            new.check()
-            assert shape(new) == found
+    with version.here(), closing(opened(sql_store_url)) as store, closing(opened(new_url)) as new:
+        assert store.migrate() == [NAME]
+        assert len(new.migrate()) == NUMBER
+        assert shape(new) == shape(store)
+
+
+def test_the_dump_run_by_hand_has_all_of_them(empty_sqlite_url: str, tmp_path: Path) -> None:
+    with next_version(tmp_path / "next").here():
+        with closing(sqlite3.connect(empty_sqlite_url.removeprefix("sqlite:///"))) as connection:
+            connection.executescript(migrate.dump("sqlite"))
+        with closing(opened(empty_sqlite_url)) as store:
+            store.check()
+            assert store.migrate() == []
+            assert dict(answer(store, META))["schema_version"] == str(NUMBER)
+            fill(store)
 
 
 def test_live_runs_go_on_and_schedules_work(sql_store_url: str, tmp_path: Path) -> None:
