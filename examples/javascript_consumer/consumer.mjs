@@ -17,9 +17,11 @@ const worker = `${hostname()}/${process.pid}/${randomUUID()}`; // new with every
 const lease = Number(LEASE) * 1000;
 const RETRY = { attempts: 3, delay: 1, factor: 2, cap: 60, jitter: 0.1, give_up_on: [], only_on: [] };
 const DAYS = { succeeded: 7, failed: 30, canceled: 30 }; // that a run is kept
-const RUN = `id lane status rank scheduled_for created_at updated_at attempt failures losses crashes alone token lease_until
-  worker cancel_requested started_at input options tag key user_id schedule event retry_of rescheduled_from accepted_by
-  expires_at progress error reason suspect`.split(/\s+/);
+const RUN = `id lane status rank scheduled_for created_at updated_at attempt failures losses crashes suspect alone token
+  lease_until worker cancel_requested started_at input options tag key user_id schedule event retry_of rescheduled_from accepted_by
+  expires_at progress error reason`.split(/\s+/);
+const JOB = `id tenant name source handler queue description payload_template priority retry timeout options concurrency
+  concurrency_key rate rate_key processor alert_url ping_url enabled version created_at updated_at`.split(/\s+/);
 const STARTED = RUN.filter((name) => !["status", "updated_at", "token", "lease_until", "worker", "started_at"].includes(name));
 const lanes = new Map(); // by id: what a survey said of it
 let set, ahead = 0, stopping = false;
@@ -65,7 +67,7 @@ async function claim() {
   for (const [lane, rank, tenant, , job, target] of heads) {
     if (target !== null || limited.has(tenant) || !Object.hasOwn(handlers, job)) continue; // never what it cannot run
     const [[definition]] = await batch(["find_job", { tenant, name: job }]);
-    const [retry, timeout, enabled = 1, concurrency, , rate] = definition?.slice(7) ?? [];
+    const { retry, timeout, concurrency, rate, enabled } = definition ? named(definition, JOB) : { enabled: 1 };
     if (!enabled || (concurrency ?? rate)) continue; // limits have steps of their own, which others keep to
     lanes.set(lane, { tenant, job, retry, timeout });
     const token = newToken();
@@ -75,8 +77,10 @@ async function claim() {
   }
 }
 
+const named = (row, names) => Object.fromEntries(names.map((name, place) => [name, row[place]]));
+
 const held = (row, names) => {
-  const run = Object.fromEntries(names.map((name, place) => [name, row[place]]));
+  const run = named(row, names);
   return { ...lanes.get(run.lane), ...run, options: JSON.parse(run.options ?? "{}") };
 };
 

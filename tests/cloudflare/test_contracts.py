@@ -47,7 +47,7 @@ class TestDatabaseOnD1(DatabaseContract):
         has_no_hints(database)
 
     def test_tables_are_made_once_by_many_at_once(self, database: Database) -> None:
-        """One batch for each migration: those who come at once share the work, and nothing is done twice."""
+        """Those who come at once share the batches, and nothing is done twice."""
         with ThreadPoolExecutor(4) as threads:
             done = [name for names in threads.map(lambda _: database.migrate(), range(4)) for name in names]
         assert sorted(done) == [name for _, name, _ in migrations("sqlite")]

@@ -177,11 +177,11 @@ def together(url: str, claim: Callable[[SqlStore, str], object], others: Sequenc
     assert errors == []
 
 
-# The way of the version before, on PostgreSQL: one transaction that locks, counts, claims and notes.
+# A consumer in another language may do it so, on PostgreSQL: one transaction that locks, counts, claims and notes.
 LOCK = "SELECT starts FROM workbell_limits WHERE id = %s FOR UPDATE SKIP LOCKED"
 COUNT = "SELECT count(*) FROM workbell_runs WHERE status = 'running' AND lane = %s"
 CLAIM = """
-    UPDATE workbell_runs SET status = 'running', token = 7, attempt = attempt + 1, worker = 'old',
+    UPDATE workbell_runs SET status = 'running', token = 7, attempt = attempt + 1, worker = 'other',
         lease_until = %(until)s, started_at = %(now)s, updated_at = %(now)s
     WHERE id = ANY(ARRAY(SELECT id FROM workbell_runs WHERE status = 'queued' AND lane = %(lane)s
         ORDER BY scheduled_for, id LIMIT %(quota)s FOR UPDATE SKIP LOCKED)) RETURNING id
@@ -189,7 +189,7 @@ CLAIM = """
 NOTE = "UPDATE workbell_limits SET starts = %s, updated_at = %s WHERE id = %s"
 
 
-def claim_old_way(url: str, limit: Limit, rounds: int) -> None:
+def claim_under_locks(url: str, limit: Limit, rounds: int) -> None:
     now = after(0)
     with psycopg.connect(url, autocommit=True, prepare_threshold=None) as connection:
         for _ in range(rounds):
@@ -211,24 +211,24 @@ def claim_old_way(url: str, limit: Limit, rounds: int) -> None:
 
 
 @pytest.mark.parametrize("limits", [Limits(concurrency=20), Limits(rate="20/m")], ids=["concurrency", "rate"])
-def test_beside_programs_of_the_version_before(postgres_url: str, limits: Limits) -> None:
+def test_beside_consumers_that_lock(postgres_url: str, limits: Limits) -> None:
     (limit,) = limits_on(limits, LANE)
     with opened(postgres_url) as store:
         store.check()
         add(store, *[request() for _ in range(90)])
         assert len(take(store, limits, 1)) == 1  # the row of the limit is made
-        old = [lambda: claim_old_way(postgres_url, limit, 6)] * 3
-        together(postgres_url, lambda other, name: take(other, limits, 2, worker=name), old)
+        others = [lambda: claim_under_locks(postgres_url, limit, 6)] * 3
+        together(postgres_url, lambda other, name: take(other, limits, 2, worker=name), others)
         while take(store, limits, 1, worker="last"):
             pass
-        claim_old_way(postgres_url, limit, 3)
+        claim_under_locks(postgres_url, limit, 3)
         assert len(running(store)) == 20
         if limit.rate is not None:
             assert sum(count for _, count in store.limits.uses([limit])[limit.id].starts) == 20
 
 
 @pytest.mark.parametrize("limits", [Limits(concurrency=3), Limits(rate="3/m")], ids=["concurrency", "rate"])
-def test_a_program_of_the_version_before_claims_meanwhile(
+def test_a_consumer_that_locks_claims_meanwhile(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch, limits: Limits
 ) -> None:
     (limit,) = limits_on(limits, LANE)
@@ -236,10 +236,10 @@ def test_a_program_of_the_version_before_claims_meanwhile(
         store.check()
         add(store, *[request() for _ in range(9)])
         store.limits._database.write([adding([limit], after(0))])  # it locks the row, so there must be one
-        tries = meanwhile(store, monkeypatch, lambda: claim_old_way(postgres_url, limit, 1))
+        tries = meanwhile(store, monkeypatch, lambda: claim_under_locks(postgres_url, limit, 1))
         assert len(take(store, limits)) == 1
         assert len(tries) == 2, "the first was refused"
-        assert sorted(str(run.worker) for run in running(store)) == ["old", "old", "w"]
+        assert sorted(str(run.worker) for run in running(store)) == ["other", "other", "w"]
 
 
 def test_what_has_no_limit_is_claimed_beside_one_that_is_never_free(

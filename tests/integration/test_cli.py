@@ -172,13 +172,13 @@ class TestMigrate:
     def test_applies_what_is_missing_and_then_nothing(self, tmp_path: Path) -> None:
         first = call(tmp_path, "migrate", "--url", "sqlite:///a.db")
         assert first.code == 0
-        assert "applied 0001_first" in first.out
+        assert "applied 0001_initial" in first.out
         assert "nothing to do" in call(tmp_path, "migrate", "--url", "sqlite:///a.db").out
         told = json.loads(call(tmp_path, "migrate", "--url", "sqlite:///a.db", "--json").out)
         assert told == {"store": "sqlite:///a.db", "schema_version": NEWEST, "applied": []}
 
     def test_on_postgres(self, empty_postgres_url: str, tmp_path: Path) -> None:
-        assert "applied 0001_first" in call(tmp_path, "migrate", WORKBELL_URL=empty_postgres_url).out
+        assert "applied 0001_initial" in call(tmp_path, "migrate", WORKBELL_URL=empty_postgres_url).out
         assert "nothing to do" in call(tmp_path, "migrate", WORKBELL_URL=empty_postgres_url).out
 
     def test_dumped_sql_makes_a_store(self, tmp_path: Path) -> None:

@@ -12,12 +12,12 @@ import pytest
 from rich.text import Text
 
 from tests.integration.conftest import Folder
-from tests.unit.cli.test_option_words import commands
+from tests.support.command_line import every_command
 from tests.unit.makers import worker_of
 from workbell import Cancel, Context, Event, Retry, Workbell
 from workbell import cli as cli_package
 from workbell.agents.verbs import Agents
-from workbell.cli.main import BUG, workbell
+from workbell.cli.main import BUG
 from workbell.cli.output import echo, make_console, print_json, print_json_line
 from workbell.settings import Settings
 from workbell.testing import drain
@@ -177,11 +177,11 @@ def assert_harmless(text: str) -> None:
 
 
 def test_every_command_is_called_here() -> None:
-    assert {name for name, _ in commands(workbell)} == CALLS.keys() | LEFT_OUT.keys()
+    assert {name for name, _ in every_command()} == CALLS.keys() | LEFT_OUT.keys()
 
 
 def test_no_command_prints_control_characters(folder: Folder, known: dict[str, str]) -> None:
-    with_json = {name for name, one in commands(workbell) if any("--json" in option.opts for option in one.params)}
+    with_json = {name for name, one in every_command() if any("--json" in option.opts for option in one.params)}
     nasty = 0
     for name, rest in CALLS.items():
         arguments = [*name.split(), *(part.format_map(known) for part in rest.split())]

@@ -118,7 +118,7 @@ def test_one_that_sends_to_all_webhook_endpoints(project: Folder) -> None:
     """C8: the built-in processor, with the policy of the trigger."""
     told = project.ask("triggers", "add", "all", "--pattern", "posts.*", "--job", "webhook-delivery")
     assert (told["processor_name"], told["retry_config"]) == ("webhook-delivery", None)
-    told = project.ask("triggers", "update", "all", "--max-attempts", "5")
+    told = project.ask("triggers", "update", "all", "--attempts", "5")
     assert told["retry_config"]["max_attempts"] == 5
     assert "webhook-delivery" in project.call("triggers", "list").out
 

@@ -32,7 +32,7 @@ def test_a_service_with_it(tmp_path: Path) -> None:
         done = subprocess.run(command("jobs", "run", "here"), cwd=project.folder, env=variables, capture_output=True)
         assert done.returncode == 0, done
 
-    scheduler = subprocess.Popen(command("start", "--workers", "0"), cwd=project.folder, env=variables)
+    scheduler = subprocess.Popen(command("start", "--processes", "0"), cwd=project.folder, env=variables)
     service = None
     try:
         with Workbell(f"sqlite:///{project.folder / 'x.db'}") as bell:

@@ -32,7 +32,7 @@ def refusal_class(problem: ServiceProblem, status: int) -> type[WorkbellError]:
     """The exception for a problem and its status.
 
     Not final, so that the request is sent again later: status 429 and 5xx whatever the name, since an application's
-    `auth` hook and older servers name them differently; and a name that is not listed, such as a newer server's.
+    `auth` hook may name them differently; and a name that is not listed, such as a newer server's.
     """
     if status == TOO_MANY:
         return TooMany

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from workbell.cli.project import app_option, url_option
-from workbell.cli.renamed import Renamed
 from workbell.cli.serving import http_options
 from workbell.cli.supervise import supervise, work_options
 
@@ -15,13 +14,7 @@ from workbell.cli.supervise import supervise, work_options
 @click.command(help="Run this folder's jobs as a service: the API, a scheduler and workers, supervised.")
 @app_option
 @url_option
-@click.option(
-    "--processes",
-    cls=Renamed,
-    old="--workers",
-    type=click.IntRange(0, 1000),
-    help="How many worker processes; 0 schedules only.",
-)
+@click.option("--processes", type=click.IntRange(0, 1000), help="How many worker processes; 0 schedules only.")
 @work_options
 @http_options
 def start(processes: int | None, **options: Any) -> None:

@@ -13,12 +13,11 @@ frames, the raising one last; then its notes, the members of a group, and the ex
       ...
 
 Frames marked with `>` are the application's own; those of Workbell are left out. The class path is part of the text and
-no column of its own: a run that succeeds pays nothing for it, and programs of the version before read the same text.
+no column of its own: a run that succeeds pays nothing for it.
 """
 
 from __future__ import annotations
 
-import builtins
 import re
 import sysconfig
 import traceback
@@ -54,8 +53,6 @@ _SECTION = re.compile(rf"[ |]*(?:Note|{CAUSE}|{CONTEXT}|\d+ of \d+): ")
 _MORE = re.compile(rf"\n+(?=(?:Note|{CAUSE}|{CONTEXT}): )")  # where no traceback stands before it
 _OUR_HEADING = re.compile(r"^(?=Traceback of )", re.MULTILINE)
 _OURS = re.compile(r"(workbell\.(?:\w+\.)+[A-Z]\w*)(?=: |\n|$)")
-# As earlier versions wrote it: the frames follow the message at once.
-_BEFORE = re.compile(r'([\w.<>]+)(?:: .*?)?\n(?=  File ")', re.DOTALL)
 
 
 class ErrorParts(NamedTuple):
@@ -99,11 +96,6 @@ def read_error(text: str) -> ErrorParts:
         head, stack = text[: more.start()], text[more.end() :]
     if named is not None:
         return ErrorParts(named[1], _message(head, named[1]), stack)
-    before = _BEFORE.match(text)
-    if before is not None:
-        name = before[1]
-        path = f"builtins.{name}" if hasattr(builtins, name) else name
-        return ErrorParts(path, _message(before[0].rstrip("\n"), name), text[before.end() :])
     return ErrorParts(None, head, stack)
 
 

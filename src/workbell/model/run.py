@@ -133,6 +133,7 @@ class Run(msgspec.Struct, frozen=True, gc=False):
     failures: int = 0
     losses: int = 0
     crashes: int = 0
+    suspect: bool = False
     alone: bool = False
     token: int = 0
     lease_until: datetime | None = None
@@ -153,7 +154,6 @@ class Run(msgspec.Struct, frozen=True, gc=False):
     progress_text: str | None = None
     error: str | None = None
     reason: str | None = None
-    suspect: bool = False
     finished_at: datetime | None = None
     result_text: str | None = None
     remove_at: datetime | None = None

@@ -16,10 +16,10 @@ from workbell.stores.database import Tables
 from workbell.stores.queries import migrations
 from workbell.stores.session import Session
 
-OLDEST = 12  # the oldest schema this code can work with
-NEWEST = 13  # the newest schema this code knows
+OLDEST = 1  # the oldest schema this code can work with
+NEWEST = 1  # the newest schema this code knows
+OLDEST_READER = 1  # the oldest code (by the newest schema it knows) that can work with the schema made here
 LOCK = 2.0  # seconds to wait for a table: all that queue behind wait as long, and a reader may take hours
-OLDEST_READER = 11  # the oldest code (by the newest schema it knows) that can work with the schema made here
 
 
 class SchemaTables(Protocol):

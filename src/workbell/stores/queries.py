@@ -50,8 +50,7 @@ def _folder(path: str) -> Traversable:
     return files("workbell.stores").joinpath(*path.split("/"))
 
 
-def read(path: str) -> str:
-    return _folder(f"sql/{path}").read_text("utf-8")
+MIGRATIONS = _folder("sql/migrations")  # a folder for each engine
 
 
 @cache
@@ -131,6 +130,5 @@ def parse(text: str) -> dict[str, str]:
 @cache
 def migrations(engine: str) -> list[tuple[int, str, str]]:
     """The numbered migrations of an engine: number, name, SQL."""
-    folder = _folder(f"sql/migrations/{engine}")
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return [(int(name[:4]), name.removesuffix(".sql"), read(f"migrations/{engine}/{name}")) for name in names]
+    found = sorted(MIGRATIONS.joinpath(engine).iterdir(), key=lambda file: file.name)
+    return [(int(file.name[:4]), file.name.removesuffix(".sql"), file.read_text("utf-8")) for file in found]

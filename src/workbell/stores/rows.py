@@ -45,7 +45,7 @@ LIVE = FINISHED[: FINISHED.index("finished_at")]
 # The columns of a run that its start does not set: the answer of a claim has no others.
 SET_BY_START = ("status", "updated_at", "token", "lease_until", "worker", "started_at")
 STARTED = [name for name in LIVE if name not in SET_BY_START]
-NOT_IN_HISTORY = {"alone": "false", "lease_until": "NULL", "cancel_requested": "false", "suspect": "false"}
+NOT_IN_HISTORY = {"suspect": "false", "alone": "false", "lease_until": "NULL", "cancel_requested": "false"}
 HISTORY = [name for name in FINISHED if name not in NOT_IN_HISTORY]
 # The columns of a schedule that its own table has; what its runs reported stands in another.
 SCHEDULE = (
@@ -188,12 +188,12 @@ def run_with_micros(row: Sequence[Any], lanes: Mapping[int, Lane]) -> Run:
 
     Written out, because this is the slowest part of a claim on SQLite: most times are NULL or equal to another.
     """
-    scheduled, created, updated, lease, started, expires = row[4], row[5], row[6], row[13], row[16], row[27]
+    scheduled, created, updated, lease, started, expires = row[4], row[5], row[6], row[14], row[17], row[28]
     scheduled_for = EPOCH + timedelta(microseconds=scheduled)
     created_at = scheduled_for if created == scheduled else EPOCH + timedelta(microseconds=created)
     updated_at = created_at if updated == created else EPOCH + timedelta(microseconds=updated)
     started_at = updated_at if started == updated else from_micros(started)
-    rest: Sequence[Any] = (*row[28:31], bool(row[31]))
+    rest: Sequence[Any] = row[29:32]
     if len(row) > 32:
         rest = (*rest, from_micros(row[32]), row[33], from_micros(row[34]))
     return Run(  # type: ignore[call-arg]  # mypy takes unpacked slices to be endless
@@ -206,12 +206,13 @@ def run_with_micros(row: Sequence[Any], lanes: Mapping[int, Lane]) -> Run:
         updated_at,
         *row[7:11],
         bool(row[11]),
-        row[12],
+        bool(row[12]),
+        row[13],
         from_micros(lease),
-        row[14],
-        bool(row[15]),
+        row[15],
+        bool(row[16]),
         started_at,
-        *row[17:27],
+        *row[18:28],
         from_micros(expires),
         *rest,
     )
@@ -221,13 +222,13 @@ def started_with_times(row: Sequence[Any], lanes: Mapping[int, Lane], terms: Lea
     """A run that was started on these terms, by a row with the columns STARTED, whose times are datetimes."""
     if row[3].tzinfo is not UTC:
         row = [to_utc(value) if isinstance(value, datetime) else value for value in row]
-    return _started(row, lanes[row[1]], terms, row[3], row[4] or row[3], row[21])
+    return _started(row, lanes[row[1]], terms, row[3], row[4] or row[3], row[22])
 
 
 def started_with_micros(row: Sequence[Any], lanes: Mapping[int, Lane], terms: LeaseTerms) -> Run:
     """The same by a row whose times are numbers, and whose booleans are 0 and 1."""
     scheduled_for = EPOCH + timedelta(microseconds=row[3])
-    created, expires = row[4], row[21]
+    created, expires = row[4], row[22]
     created_at = scheduled_for if created is None else EPOCH + timedelta(microseconds=created)
     expires_at = None if expires is None else EPOCH + timedelta(microseconds=expires)
     return _started(row, lanes[row[1]], terms, scheduled_for, created_at, expires_at)
@@ -255,12 +256,12 @@ def _started(
         row[7],
         row[8],
         bool(row[9]),
+        bool(row[10]),
         token,
         lease_until,
         worker,
-        bool(row[10]),
+        bool(row[11]),
         now,
-        row[11],
         row[12],
         row[13],
         row[14],
@@ -270,11 +271,11 @@ def _started(
         row[18],
         row[19],
         row[20],
+        row[21],
         expires_at,
-        row[22],
         row[23],
         row[24],
-        bool(row[25]),
+        row[25],
     )
 
 

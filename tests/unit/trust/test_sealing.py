@@ -108,7 +108,7 @@ URL = "https://hooks.example.com:8443/services/T0?key=hush"
 
 
 def test_a_url_is_stored_as_it_is_without_a_key() -> None:
-    """A program of the version before reads it too."""
+    """One without a key reads it too."""
     assert Sealer().seal_url(URL) == URL
     assert Sealer([ONE]).open_url(URL) == URL
 

@@ -43,7 +43,7 @@ TAKEN_BACK = {"template": "payload"} | {name: name for name in sorted(OPTIONS)}
 
 
 def definition_options(command: Command) -> Command:
-    command = retry_options({})(run_options(command))
+    command = retry_options(run_options(command))
     for option in reversed(OF_DEFINITIONS):
         command = option(command)
     return command

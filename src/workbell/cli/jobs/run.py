@@ -13,7 +13,6 @@ from workbell.cli.bell import AnyRun, Here, opened_here
 from workbell.cli.jobs.known import find_job, make_known
 from workbell.cli.output import echo, make_console, print_json
 from workbell.cli.project import code_options, json_option, open_project, tenant_option
-from workbell.cli.renamed import Renamed
 from workbell.cli.runs.appearance import came
 from workbell.cli.values import JSON, SPAN
 from workbell.errors import WaitTimeout
@@ -38,8 +37,6 @@ def wait_options(command: Command) -> Command:
 @click.option(
     "--input",
     "given",
-    cls=Renamed,
-    old="--data",
     type=JSON,
     metavar="JSON",
     help="The arguments by name; otherwise those of its own schedule.",

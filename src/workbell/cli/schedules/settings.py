@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from workbell.cli.renamed import Renamed
-from workbell.cli.retrying import OF_SCHEDULES, retry_options
+from workbell.cli.retrying import retry_options
 from workbell.cli.run_options import run_options
 from workbell.cli.values import INSTANT, JSON, SPAN, WINDOW
 from workbell.model.retry import read_retry
@@ -33,15 +32,7 @@ TICKS = (
     click.option("--at", type=INSTANT, metavar="TIME", help="When: once, such as 2026-11-16T09:00:00Z."),
     click.option("--anchor", type=INSTANT, metavar="TIME", help="Where --every is counted from; otherwise from now."),
     click.option("--timezone", metavar="ZONE", help="Such as Europe/Paris; otherwise the setting, else the machine's."),
-    click.option(
-        "--input",
-        "payload",
-        cls=Renamed,
-        old="--payload",
-        type=JSON,
-        metavar="JSON",
-        help="The arguments of every run, by name.",
-    ),
+    click.option("--input", "payload", type=JSON, metavar="JSON", help="The arguments of every run, by name."),
     click.option(
         "--window", type=WINDOW, metavar="A-B", help="Runs of ticks start only in it: 02:00-06:00, also 22:00-04:00."
     ),
@@ -68,7 +59,7 @@ ABOUT = (
 def schedule_options(command: Command) -> Command:
     for option in reversed(ABOUT):
         command = option(command)
-    command = retry_options(OF_SCHEDULES)(run_options(command))
+    command = retry_options(run_options(command))
     for option in reversed(TICKS):
         command = option(command)
     return command

@@ -11,9 +11,9 @@ from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.output import echo, print_json
 from workbell.cli.project import code_options, json_option, open_project, tenant_option
-from workbell.cli.retrying import changed_retry, take_retry
+from workbell.cli.retrying import changed_retry, retry_options, take_retry
 from workbell.cli.run_options import run_options
-from workbell.cli.triggers.settings import job_option, retry_options
+from workbell.cli.triggers.settings import job_option
 from workbell.events.triggers import TriggerSettings
 from workbell.model.trigger import DEFAULT_RETRY
 

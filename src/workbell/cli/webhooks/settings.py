@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 import click
 
 from workbell.cli.output import echo
-from workbell.cli.triggers.settings import retry_options
+from workbell.cli.retrying import retry_options
 from workbell.cli.values import SPAN
 from workbell.webhooks.endpoints import EndpointSettings
 

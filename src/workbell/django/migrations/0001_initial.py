@@ -1,4 +1,4 @@
-"""Tables of Workbell, up to version 10 of the store's schema."""
+"""Tables of Workbell, version 1 of the store's schema."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Migration(migrations.Migration):  # type: ignore[misc]
     initial = True
     dependencies: ClassVar[list[Any]] = []
     operations: ClassVar[list[Any]] = [
-        MigrateStore(version=10),
+        MigrateStore(version=1),
         migrations.CreateModel(
             name="Run",
             fields=[("id", models.UUIDField(primary_key=True, serialize=False))],

@@ -1,1 +1,1 @@
-"""Migrations of Workbell's tables: one for each version of the store's schema since the first."""
+"""Migrations of Workbell's tables: one for each version of the store's schema."""

@@ -7,17 +7,16 @@ from typing import Any
 
 import msgspec
 
-from workbell.errors import InvalidOption
 from workbell.model.ids import FIRST_ID
 from workbell.model.job import Job
-from workbell.model.retry import Retry, read_retry
+from workbell.model.retry import Retry
 from workbell.model.run_defaults import NO_DEFAULTS, from_text, to_text
 from workbell.stores.database import Batch, Database, Row, Statement, read_rows
 from workbell.stores.reading import Column, RowReader, object_text, optional, rate_text, written_back
 
 JOB = (
-    "id tenant name handler queue description payload_template retry timeout enabled concurrency concurrency_key rate "
-    "rate_key created_at updated_at processor alert_url ping_url priority options source version"
+    "id tenant name source handler queue description payload_template priority retry timeout options concurrency "
+    "concurrency_key rate rate_key processor alert_url ping_url enabled version created_at updated_at"
 ).split()
 PAGE = 1000
 RAISE = Statement("raise_definitions")
@@ -64,18 +63,10 @@ def job_values(job: Job) -> dict[str, Any]:
     return written_back(values, job.unreadable)
 
 
-def _policy(text: str) -> Retry | None:
-    """A job's retry policy, also in the words in which `@bell.job(retry=…)` takes it."""
-    try:
-        return _retry.decode(text)
-    except (msgspec.ValidationError, InvalidOption):
-        return read_retry(msgspec.json.decode(text))
-
-
 _rows = RowReader(
     JOB,
     "put it again, or delete it.",
-    retry=Column(optional(_policy)),
+    retry=Column(optional(_retry.decode)),
     options=Column(from_text, NO_DEFAULTS),
     payload_template=Column(object_text),
     rate=Column(rate_text),

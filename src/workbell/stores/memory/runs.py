@@ -65,7 +65,7 @@ class MemoryRuns:
                 added = Added(holder, False)
                 reject_duplicate(request, added)
                 if (old := self.find([holder]).get(holder)) is not None:
-                    refuse_other_request(request, holder, old.job, old.input_text, old.options_text)
+                    refuse_other_request(request, holder, old.options_text)
                 return added
             span = request.key_span
             keys[run.tenant, run.key_text] = (run.id, None if span is None else run.created_at + span)

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from workbell.errors import DuplicateRun, StoreUnavailable
 from workbell.model import state
-from workbell.model.payload import decode
 from workbell.model.run import PENDING, Added, Lane, NewRun, OnDuplicate, Run, read_options
 from workbell.model.state import Retention, Transition
 from workbell.stores.database import Conflict, Dialect, Row, Rows, Statement
@@ -236,8 +235,8 @@ def _find_duplicates(new: Sequence[NewRun], refused: Mapping[str, Added] = NOBOD
         holder = Added(answer[0][0], False)
         reject_duplicate(request, holder)
         (made_from,) = yield Ask([Statement("request_of", {"id": holder.id})])
-        for job, input_text, options_text in made_from:
-            refuse_other_request(request, holder.id, job, input_text, options_text)
+        for (options_text,) in made_from:
+            refuse_other_request(request, holder.id, options_text)
         known[request.run.id] = holder
     return known
 
@@ -328,7 +327,7 @@ class Writing:
         if request.on_duplicate is OnDuplicate.REJECT:
             self.refused[request.run.id] = Added(holder.id, False)
         else:
-            refuse_other_request(request, holder.id, holder.job, holder.input_text, holder.options_text)
+            refuse_other_request(request, holder.id, holder.options_text)
             self._known[request.run.id] = Added(holder.id, False)
 
     def _replace_holder(self, request: NewRun) -> None:
@@ -412,20 +411,8 @@ def reject_duplicate(request: NewRun, answer: Added) -> None:
         )
 
 
-def refuse_other_request(
-    request: NewRun, holder: str, job: str, input_text: str | None, options_text: str | None
-) -> None:
-    """Raise if the run that holds the key of an HTTP request was made by another request.
-
-    Earlier versions stored no fingerprint: for their runs, job and input are compared.
-    """
-    once, run = request.once, request.run
-    if once is None:
-        return
-    made_by = read_options(options_text).request
-    if made_by is None:
-        is_same = (job, decode(input_text)) == (run.job, decode(run.input_text))
-    else:
-        is_same = made_by == once.fingerprint
-    if not is_same:
+def refuse_other_request(request: NewRun, holder: str, options_text: str | None) -> None:
+    """Raise if the run that holds the key of an HTTP request was made by another request."""
+    once = request.once
+    if once is not None and read_options(options_text).request != once.fingerprint:
         raise key_reused(once.key, f"run {holder}")

@@ -19,10 +19,10 @@ WHERE workbell_keys.until <= :created_at
 SELECT run, until IS NULL AS by_life, COALESCE(until <= :created_at, false) AS is_over
 FROM workbell_keys WHERE tenant = :tenant AND key = :key
 
--- request_of: what a run was made from
-SELECT l.job, r.input, r.options FROM workbell_runs r JOIN workbell_lanes l ON l.id = r.lane WHERE r.id = :id
+-- request_of: the options of a run, which name the request that made it
+SELECT r.options FROM workbell_runs r WHERE r.id = :id
 UNION ALL
-SELECT l.job, r.input, r.options FROM workbell_history r JOIN workbell_lanes l ON l.id = r.lane WHERE r.id = :id
+SELECT r.options FROM workbell_history r WHERE r.id = :id
 
 -- made_from: runs of chosen ids, live or finished: their tenant, and the request that made them
 SELECT r.id, l.tenant, r.options FROM workbell_runs r JOIN workbell_lanes l ON l.id = r.lane WHERE r.id {among ids uuid}

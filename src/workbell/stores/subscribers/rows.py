@@ -15,7 +15,7 @@ from workbell.stores.reading import Column, RowReader, optional, rate_text, writ
 from workbell.stores.times import fields_in_utc
 
 TRIGGER = (
-    "id tenant name description pattern job enabled retry source declared_at version created_at updated_at options"
+    "id tenant name description pattern job retry options source declared_at enabled version created_at updated_at"
 ).split()
 ENDPOINT = (
     "id tenant url description patterns headers secrets enabled reason disabled_at retry rate concurrency timeout "

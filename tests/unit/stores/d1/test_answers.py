@@ -11,7 +11,7 @@ import pytest
 
 from workbell.stores import migrate
 from workbell.stores.d1.answers import MOST_ARGUMENTS, answering
-from workbell.stores.d1.batches import MOST_PARAMETERS, MOST_STATEMENTS, MOST_TEXT
+from workbell.stores.d1.batches import MOST_PARAMETERS, MOST_TEXT
 from workbell.stores.d1.query_set import PARAMETER, QuerySet, answerings, migration_steps, query_set, read_set
 from workbell.stores.queries import migrations
 from workbell.stores.sqlite.dialect import QUERIES
@@ -79,8 +79,6 @@ def test_the_set_is_within_the_limits() -> None:
         assert len(text.encode()) < MOST_TEXT, name
         assert len(set(PARAMETER.findall(text))) <= MOST_PARAMETERS, name
         assert ";" not in text, name
-    for number, _, _ in migrations("sqlite"):
-        assert len(migration_steps(number)) + 8 <= MOST_STATEMENTS
 
 
 def test_the_migrations_in_steps_make_the_same_tables() -> None:

@@ -185,16 +185,6 @@ class DeduplicatingContract:
         assert sorted(ids(store.runs.list(Filter(None)))) == sorted(new.run.id for new in first)
         assert store.runs.add(_asked("f2", "free"))[0].created
 
-    def test_a_request_of_a_version_that_kept_no_fingerprint(self, store: CoreStore) -> None:
-        """Job and input are compared, as that version did."""
-        old = request("send", key="k0", key_for=60, input_text='{"a":1,"b":2}')
-        store.runs.add([old])
-        [same] = _asked("f1", "k0", job="send", input_text='{"b":2,"a":1}')
-        assert store.runs.add([same]) == [Added(old.run.id, False)]
-        for other in ({"job": "send", "input_text": '{"a":2}'}, {"job": "work", "input_text": '{"a":1,"b":2}'}):
-            with pytest.raises(KeyReused):
-                store.runs.add(_asked("f1", "k0", **other))
-
     def test_requests_under_one_key_at_once(self, store: CoreStore) -> None:
         """One of them is written, whole; the others are refused, whole."""
         keys = [f"k{number}" for number in range(THREADS)]
