@@ -12,13 +12,16 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from workbell.errors import RunNotFound, StoreUnavailable, WaitTimeout, WorkbellError
 from workbell.model.clock import seconds
-from workbell.model.run import Run
 from workbell.process.fork_safety import remake_after_fork
-from workbell.stores.port import Store
-from workbell.stores.publisher import Pair
+
+if TYPE_CHECKING:
+    from workbell.model.run import Run
+    from workbell.stores.port import Store
+    from workbell.stores.publisher import Pair
 
 FASTEST, SLOWEST = 0.01, 0.5  # seconds between two reads of a run
 EARLY = 0.5  # of its pause: a run is read so much too early if others are due, so that waits share their reads
