@@ -12,9 +12,6 @@ greet.enqueue(name="Ada")
 bell.run()
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from workbell.errors import (
     AgentExists,
     AgentNotFound,
@@ -70,6 +67,7 @@ from workbell.errors import (
 )
 from workbell.version import __version__
 
+TYPE_CHECKING = False  # as in `typing`, which is not loaded for that alone
 if TYPE_CHECKING:
     from workbell.app import Workbell
     from workbell.handlers.context import Context
@@ -208,9 +206,11 @@ _MODULES = {
 
 if not TYPE_CHECKING:  # a type checker has the imports above, and finds a name that is misspelt
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         if name not in _MODULES:
             raise AttributeError(f"module 'workbell' has no attribute {name!r}")
+        from importlib import import_module
+
         value = getattr(import_module(_MODULES[name]), name)
         globals()[name] = value
         return value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from workbell.stores.opening import open_store
 if TYPE_CHECKING:
     import socket
 
+    import msgspec
     from starlette.applications import Starlette
 
     from workbell.agents.verbs import Agents
@@ -61,7 +61,10 @@ class Workbell(LocalClient):
         elif url is not None:
             raise SettingsError("Workbell: url and settings were given; settings have a URL: Settings(url=…).")
         self.settings = settings
+        self.recipe: msgspec.Struct | None = None  # of the command line: how another process makes this Workbell again
         opened = store or open_store(settings.url, settings.keep, settings.connections)
+        if settings.secret_key is not None or settings.webhook_allow:
+            _check_sending(settings)
         queue = _open_queue(settings.queue_url, opened)
         runtime = Runtime(
             opened,
@@ -101,7 +104,14 @@ class Workbell(LocalClient):
     def host(self) -> EngineHost:
         from workbell.engine_host import EngineHost
 
-        return EngineHost(self.runtime, lambda: self.settings, self._queue, self.engine, self._listen)
+        return EngineHost(
+            self.runtime,
+            lambda: self.settings,
+            self._queue,
+            self.engine,
+            self._listen,
+            recipe=lambda: self.recipe,
+        )
 
     @on_first_use
     def one_shot(self) -> OneShot:  # for Workbell's own layers
@@ -155,6 +165,8 @@ class Workbell(LocalClient):
 
     def run(self, *, queues: Sequence[str] | None = None, concurrency: int | None = None) -> None:
         """Schedule and work here, until SIGTERM or SIGINT; a second one stops without waiting for handlers."""
+        import asyncio
+
         from workbell.engine.role import Role
 
         asyncio.run(self.host.serve(Role(queues, concurrency)))
@@ -247,3 +259,12 @@ def _open_queue(url: str, store: Store) -> GuardedQueue | None:
     from workbell.queues.opening import open_beside
 
     return open_beside(url, store)
+
+
+def _check_sending(settings: Settings) -> None:
+    """Raise for a key or a list that cannot be used: else the first delivery would spend its attempts on it."""
+    from workbell.outgoing.allow import AllowList
+    from workbell.trust.sealing import Sealer
+
+    Sealer.from_setting(settings.secret_key)
+    AllowList.parse(settings.webhook_allow)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from workbell.webhooks.verbs import Webhooks
 
 # Attributes for Workbell's own layers: they have no page in the reference, so completion leaves them out.
-_INSIDE = frozenset({"host", "one_shot", "registry", "runtime", "settings", "store", "verified"})
+_INSIDE = frozenset({"host", "one_shot", "recipe", "registry", "runtime", "settings", "store", "verified"})
 
 
 class LocalClient:

@@ -6,7 +6,6 @@ the event, the run.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -142,6 +141,8 @@ class OneShot:
         back, nothing spent, and async and isolated handlers are stopped; so give a job that takes longer a worker.
         """
         work = self.begin(message=message, runs=runs, limit=limit, seconds=seconds)
+        import asyncio
+
         if not is_in_a_loop():
             return asyncio.run(work.run())
         # An event loop cannot run another one inside it.

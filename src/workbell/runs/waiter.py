@@ -6,7 +6,6 @@ from time to time: often at first and then less so, each at its own pace, and to
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -63,6 +62,8 @@ class Waiter:
             self._forget(run_id, future)
 
     async def await_(self, run_id: str, timeout: float | timedelta | None) -> Run:
+        import asyncio
+
         limit = None if timeout is None else seconds("timeout", timeout)
         future = self._register(run_id)
         try:
