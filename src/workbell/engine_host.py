@@ -213,6 +213,7 @@ class EngineHost:
             if clear is not None:
                 log.warning("%s", clear)
         if role.works:
+            self._runtime.registry.prepare_built_in()
             self._runtime.registry.worker_start.call_once()
         end_log = log_all(self.bus) if role.logs_runs else nothing
         try:

@@ -43,6 +43,27 @@ Workbell("memory://").asgi()
 """
 SERVERS = "gunicorn h11 httptools hypercorn uvicorn uvloop websockets wsproto".split()
 
+WORK = """
+import asyncio, sys
+from workbell import Workbell
+
+bell = Workbell("sqlite:///here.db")
+
+@bell.job
+def greet(name: str) -> str:
+    return name
+
+async def main():
+    async with bell.running():
+        before = set(sys.modules)
+        runs = [await greet.aenqueue("Ada") for _ in range(20)]
+        for run in runs:
+            await bell.await_(run.id, timeout=60)
+        print(sorted(name for name in sys.modules.keys() - before))
+
+asyncio.run(main())
+"""
+
 
 @pytest.mark.parametrize(
     ("program", "never"),
@@ -68,3 +89,12 @@ def test_what_is_not_used_is_not_loaded(program: str, never: list[str], tmp_path
     assert told.returncode == 0, told.stderr
     loaded = json.loads(told.stdout.rpartition("loaded ")[2])
     assert [name for name in loaded if any(name == one or name.startswith(f"{one}.") for one in never)] == []
+
+
+def test_an_engine_loads_nothing_while_it_works(tmp_path: Path) -> None:
+    """All that the way of a run needs is there when it begins: the first runs wait for no import."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("WORKBELL_")}
+    told = subprocess.run(
+        [sys.executable, "-c", WORK], cwd=tmp_path, env=kept, capture_output=True, text=True, timeout=60
+    )
+    assert (told.stdout, told.returncode) == ("[]\n", 0), told.stderr

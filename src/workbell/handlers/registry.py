@@ -55,6 +55,10 @@ class Registry:
         """Workbell's own jobs that can be run here: served by every worker, hidden from users."""
         return {job.name: job for job in self.make_built_in()}
 
+    def prepare_built_in(self) -> None:
+        """Load Workbell's own jobs now: before an engine begins, and not between its first claims."""
+        _ = self._built_in
+
     def add_built_in(self, job: JobFunction[Any, Any]) -> None:
         """Add a job of Workbell itself. The application's hooks are not for it."""
         self._built_in[job.name] = job
