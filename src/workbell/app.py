@@ -60,11 +60,13 @@ class Workbell(LocalClient):
             warn_of_misspelt()
         elif url is not None:
             raise SettingsError("Workbell: url and settings were given; settings have a URL: Settings(url=…).")
+        if settings.secret_key is not None:
+            from workbell.trust.sealing import Sealer
+
+            Sealer.from_setting(settings.secret_key)  # a key that is none is refused here, not by the first delivery
         self.settings = settings
         self.recipe: msgspec.Struct | None = None  # of the command line: how another process makes this Workbell again
         opened = store or open_store(settings.url, settings.keep, settings.connections)
-        if settings.secret_key is not None or settings.webhook_allow:
-            _check_sending(settings)
         queue = _open_queue(settings.queue_url, opened)
         runtime = Runtime(
             opened,
@@ -259,12 +261,3 @@ def _open_queue(url: str, store: Store) -> GuardedQueue | None:
     from workbell.queues.opening import open_beside
 
     return open_beside(url, store)
-
-
-def _check_sending(settings: Settings) -> None:
-    """Raise for a key or a list that cannot be used: else the first delivery would spend its attempts on it."""
-    from workbell.outgoing.allow import AllowList
-    from workbell.trust.sealing import Sealer
-
-    Sealer.from_setting(settings.secret_key)
-    AllowList.parse(settings.webhook_allow)
