@@ -36,7 +36,7 @@ VENV_DOCS := .venv-docs
 ZENSICAL := 0.0.73
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-faults test-newest test-django test-plain test-cloudflare test-redis test-pgbouncer test-browser test-wheel system-packages quick check check-dashboard check-workflows dist docs format generate soak soak-hold mutants bench bench-table bench-busy bench-pairs clean
+.PHONY: help run test test-faults test-newest test-django test-plain test-cloudflare test-redis test-pgbouncer test-browser test-wheel system-packages quick check check-dashboard check-workflows dist docs format generate soak soak-hold mutants bench bench-table bench-busy bench-imports bench-pairs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -137,9 +137,10 @@ mutants: $(VENV)/installed-dev ## break the code in small ways, in a copy, and s
 soak-hold: $(VENV)/installed-dev ## constant load on PostgreSQL, an hour without and an hour with a session idle in transaction
 	$(BIN)/python benchmarks/growth.py --hold --minutes 60 --after 10
 
-bench: $(BENCH) $(VENV)/installed-dev ## all measurements: peers, CPU-bound handlers, raw SQL, ticks, cron, workers, events, HTTP, dashboard, growth, capacity
+bench: $(BENCH) $(VENV)/installed-dev ## all measurements: peers, CPU-bound handlers, imports, raw SQL, ticks, cron, workers, events, HTTP, dashboard, growth, capacity
 	$(BENCH_PYTHON) benchmarks/table.py
 	$(BENCH_PYTHON) benchmarks/busy_handlers.py
+	$(BENCH_PYTHON) benchmarks/imports.py
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/ticks.py
 	$(BIN)/python benchmarks/cron.py
@@ -159,6 +160,9 @@ bench-table: $(BENCH) ## Workbell, its peers and raw SQL in one table (needs npm
 
 bench-busy: $(VENV_BENCH)/installed ## CPU-bound handlers: drains, the latency of a neighbour and leases, beside peers; B=… as above
 	$(BENCH_PYTHON) benchmarks/busy_handlers.py $(B)
+
+bench-imports: $(VENV_BENCH)/installed ## what imports and commands load, and how long that takes, beside peers; B=… as above
+	$(BENCH_PYTHON) benchmarks/imports.py $(B)
 
 bench-pairs: $(VENV)/installed-dev ## this checkout beside an earlier commit, ten alternating pairs: make bench-pairs BASE=main~1 B="--only sqlite-drain"
 	@base=$$(mktemp -d) && git worktree add --quiet --detach "$$base/checkout" $(or $(BASE),HEAD~1) \

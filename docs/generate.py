@@ -89,7 +89,7 @@ from workbell.runs.jobs import Jobs
 from workbell.runs.queues import Queues
 from workbell.runs.verbs import Runs
 from workbell.runs.workers import Workers
-from workbell.scheduling import declare
+from workbell.scheduling import settings as settings_of_schedules
 from workbell.scheduling.schedules import Schedules
 from workbell.settings import PREFIX as ENVIRONMENT
 from workbell.settings import Settings
@@ -329,9 +329,9 @@ def _settings_of_a_schedule() -> Iterator[str]:
         "For `bell.schedules.put(name, job=…, …)`. The first table also goes with `@bell.job(…)`. "
         "Spans are seconds or a `timedelta`; times must have a zone."
     )
-    yield _table(["Setting", "Type", "What it does"], _rows_of(declare, "TickSettings"))
+    yield _table(["Setting", "Type", "What it does"], _rows_of(settings_of_schedules, "TickSettings"))
     yield "And how its runs differ from other runs of the job:"
-    yield _table(["Setting", "Type", "What it does"], _rows_of(declare, "ScheduleSettings"))
+    yield _table(["Setting", "Type", "What it does"], _rows_of(settings_of_schedules, "ScheduleSettings"))
     yield (
         "The following also go with `@bell.job(…)`, `@bell.on(…)`, `@bell.processor(…)`, `bell.triggers.add(…)` and "
         "job files. "

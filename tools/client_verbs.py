@@ -17,9 +17,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from workbell.agents.verbs import Agents
 from workbell.app import Workbell
 from workbell.client.local import LocalClient
+from workbell.process.first_use import on_first_use
 from workbell.remote import plans
 from workbell.wire.table import OPERATIONS
 
@@ -113,22 +113,10 @@ class Verb(NamedTuple):
 
 
 def parts() -> dict[str, type]:
-    """The parts of the local client, by their attributes."""
+    """The parts of the local client, by their attributes; and agents, which a Workbell alone has here."""
+    names = [name for name, value in vars(LocalClient).items() if isinstance(value, on_first_use)]
     with Workbell("memory://") as bell:
-        found = {name: type(value) for name, value in vars(bell).items() if _is_part(name, value)}
-    return found | {"agents": Agents}
-
-
-def _is_part(name: str, value: object) -> bool:
-    kind = type(value)
-    own = ("runtime", "verified", "host", "one_shot", "settings", "engine", "agents")
-    return (
-        not name.startswith("_")
-        and name not in own
-        and kind.__module__.startswith("workbell.")
-        and not callable(inspect.getattr_static(kind, "from_settings", None))
-        and not inspect.ismethod(value)
-    )
+        return {name: type(getattr(bell, name)) for name in [*names, "agents"] if name != "verified"}
 
 
 def verbs_of(part: str, kind: type) -> Iterator[Verb]:

@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from workbell.agents.verbs import Agents
-from workbell.bulk.job import bulk_job
 from workbell.client.declaring import Declarations
 from workbell.client.declaring_hooks import HookDeclarations
 from workbell.client.delegate import delegate
 from workbell.client.local import LocalClient
 from workbell.engine.one_shot import OneShot
-from workbell.engine.role import Role
-from workbell.engine_host import EngineHost
 from workbell.errors import MissingPackage, SettingsError
-from workbell.events.lifecycle import QUIET
 from workbell.handlers.registry import Registry
 from workbell.handlers.resources import Resources
-from workbell.job_files.job_folder import JobFolder
 from workbell.notices.listeners import LifecycleEvent, listen
-from workbell.queues.opening import open_beside
+from workbell.process.first_use import on_first_use
 from workbell.runs.runtime import Runtime, source_of
-from workbell.settings import Settings, find_file, load, warn_of_misspelt
+from workbell.settings import IN_STORE, Settings, find_file, load, warn_of_misspelt
 from workbell.stores.opening import open_store
-from workbell.stores.port import Store
-from workbell.webhooks.alerts import alert_job
-from workbell.webhooks.delivery import delivery_job
 
 if TYPE_CHECKING:
     import socket
 
+    import msgspec
     from starlette.applications import Starlette
 
+    from workbell.agents.verbs import Agents
+    from workbell.engine_host import EngineHost
+    from workbell.handlers.job_function import JobFunction
     from workbell.http.policies.access_watch import AuthHook
     from workbell.http.server import Listening
     from workbell.http.service import Service
+    from workbell.job_files.job_folder import JobFolder
+    from workbell.model.run import Run
+    from workbell.queues.guarded import GuardedQueue
+    from workbell.stores.port import Store
 
 
 class Workbell(LocalClient):
@@ -54,14 +53,21 @@ class Workbell(LocalClient):
         settings: Settings | None = None,
         store: Store | None = None,
     ) -> None:
+        file = find_file()
+        self._folder = Path.cwd() if file is None else file.parent  # as it is now: the program may go elsewhere
         if settings is None:
-            settings = load({"url": url, "tenant": tenant}, file=find_file())
+            settings = load({"url": url, "tenant": tenant}, file=file)
             warn_of_misspelt()
         elif url is not None:
             raise SettingsError("Workbell: url and settings were given; settings have a URL: Settings(url=…).")
+        if settings.secret_key is not None:
+            from workbell.trust.sealing import Sealer
+
+            Sealer.from_setting(settings.secret_key)  # a key that is none is refused here, not by the first delivery
         self.settings = settings
+        self.recipe: msgspec.Struct | None = None  # of the command line: how another process makes this Workbell again
         opened = store or open_store(settings.url, settings.keep, settings.connections)
-        queue = open_beside(settings.queue_url, opened)
+        queue = _open_queue(settings.queue_url, opened)
         runtime = Runtime(
             opened,
             Registry(Resources.from_settings(settings)),
@@ -72,29 +78,65 @@ class Workbell(LocalClient):
             reschedules=settings.reschedules,
         )
         super().__init__(runtime)
-        declarations = Declarations(self._services, runtime.registry, self.schedules)
+        runtime.registry.make_built_in = self._make_built_in
+        runtime.hooks.post, runtime.hooks.describe = runtime.publisher.bus.send, self._describe
+        runtime.hooks.announce = None if queue is None else queue.announce_all
+        declarations = Declarations(self._services, runtime.registry, lambda: self.schedules)
         self.job, self.on, self.processor = declarations.job, declarations.on, declarations.processor
         hooks = HookDeclarations(runtime.registry)
         self.around_run, self.on_worker_start = hooks.around_run, hooks.on_worker_start
-        self.agents = Agents(runtime, self.verified, settings.lease_span)
-        for job in (delivery_job(runtime), alert_job(runtime), bulk_job(runtime)):
-            if job is not None:
-                runtime.registry.add_built_in(job)
-        self.engine = JobFolder(runtime, self.schedules, settings, self.shut_down)
-        self.host = host = EngineHost(runtime, lambda: self.settings, queue, self.engine, self._listen)
-        runtime.hooks.post, runtime.hooks.describe = host.bus.send, self.engine.describe
-        runtime.hooks.announce = None if queue is None else queue.announce_all
-        self.one_shot = OneShot(  # for Workbell's own layers
-            runtime,
-            lambda: self.settings,
-            queue,
-            self.engine,
-            isolated=host.isolated,
-            apart=host.apart,
-            engine_runs=lambda: host.running is not None,
-        )
         self._queue = queue
         self._mounted: list[Service] = []  # of the applications that `asgi` made
+
+    # Parts: a program that only enqueues needs none of them.
+
+    @on_first_use
+    def agents(self) -> Agents:
+        from workbell.agents.verbs import Agents
+
+        return Agents(self.runtime, self.verified, self.settings.lease_span)
+
+    @on_first_use
+    def engine(self) -> JobFolder:
+        from workbell.job_files.job_folder import JobFolder
+
+        return JobFolder(self._folder, self.runtime, self.schedules, self.settings, self.shut_down)
+
+    @on_first_use
+    def host(self) -> EngineHost:
+        from workbell.engine_host import EngineHost
+
+        return EngineHost(
+            self.runtime,
+            lambda: self.settings,
+            self._queue,
+            self.engine,
+            self._listen,
+            recipe=lambda: self.recipe,
+        )
+
+    @on_first_use
+    def one_shot(self) -> OneShot:  # for Workbell's own layers
+        return OneShot(
+            self.runtime,
+            lambda: self.settings,
+            self._queue,
+            self.engine,
+            isolated=lambda: self.host.isolated(),
+            apart=lambda: self.host.apart(),
+            engine_runs=lambda: "host" in vars(self) and self.host.running is not None,
+        )
+
+    def _make_built_in(self) -> list[JobFunction[Any, Any]]:
+        from workbell.bulk.job import bulk_job
+        from workbell.webhooks.alerts import alert_job
+        from workbell.webhooks.delivery import delivery_job
+
+        made = (delivery_job(self.runtime), alert_job(self.runtime), bulk_job(self.runtime))
+        return [job for job in made if job is not None]
+
+    def _describe(self, run: Run) -> tuple[str | None, str | None]:
+        return self.engine.describe(run)
 
     # Listen
 
@@ -105,7 +147,9 @@ class Workbell(LocalClient):
         and `worker.lost`, by the patterns that events have. Call the result to stop. A listener is called on a
         thread of the engine and must be quick; what it raises is logged and never touches the run.
         """
-        return listen(self.host.bus, pattern, listener, self.engine.describe, leave_out=QUIET)
+        from workbell.events.lifecycle import QUIET
+
+        return listen(self.runtime.publisher.bus, pattern, listener, self._describe, leave_out=QUIET)
 
     # Run
 
@@ -123,6 +167,10 @@ class Workbell(LocalClient):
 
     def run(self, *, queues: Sequence[str] | None = None, concurrency: int | None = None) -> None:
         """Schedule and work here, until SIGTERM or SIGINT; a second one stops without waiting for handlers."""
+        import asyncio
+
+        from workbell.engine.role import Role
+
         asyncio.run(self.host.serve(Role(queues, concurrency)))
 
     # One round, without an engine
@@ -141,7 +189,9 @@ class Workbell(LocalClient):
     def _service(self, *, auth: AuthHook | None = None, listen: str | None = None) -> Service:
         from workbell.http.service import Service
 
-        return Service(self, self.settings, self.host.bus, self.engine, self.one_shot, auth=auth, listen=listen)
+        return Service(
+            self, self.settings, self.runtime.publisher.bus, self.engine, self.one_shot, auth=auth, listen=listen
+        )
 
     def asgi(self, *, auth: AuthHook | None = None) -> Starlette:
         """The API and its page as an ASGI application, to be mounted in yours: `app.mount("/jobs", bell.asgi())`.
@@ -187,12 +237,15 @@ class Workbell(LocalClient):
         self, *, queues: Sequence[str] | None = None, concurrency: int | None = None
     ) -> AsyncIterator[Workbell]:
         """Schedule and work inside an asyncio application, for as long as the block lasts."""
+        from workbell.engine.role import Role
+
         async with self.host.beside(Role(queues, concurrency)):
             yield self
 
     def close(self) -> None:
         """Let go of the store's connections."""
-        self.engine.close()
+        if "engine" in vars(self):
+            self.engine.close()
         super().close()
         if self._queue is not None:
             self._queue.close()
@@ -203,3 +256,12 @@ class Workbell(LocalClient):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _open_queue(url: str, store: Store) -> GuardedQueue | None:
+    """The queue beside the store; none, if the hints of the store are the queue, as nearly everywhere."""
+    if url == IN_STORE:
+        return None
+    from workbell.queues.opening import open_beside
+
+    return open_beside(url, store)

@@ -56,18 +56,17 @@ class EngineHost:
         queue: GuardedQueue | None,
         folder: JobFolder,
         listen: Callable[[socket.socket], Server],
+        recipe: Callable[[], msgspec.Struct | None],
     ) -> None:
         self.bus = runtime.publisher.bus
         self.interrupted = False  # a signal has ended `serve`
-        self.recipe: msgspec.Struct | None = (
-            None  # how another process makes this Workbell again, where the command line did
-        )
         self.running: Engine | None = None
         self._runtime = runtime
         self._settings = settings
         self._queue = queue
         self._folder = folder
         self._listen = listen
+        self._recipe = recipe
         self._thread: threading.Thread | None = None  # of the event loop that the engine runs on
         self._end_serve: Callable[[], object] = nothing
         self._end_soon: Callable[[], object] = nothing
@@ -77,11 +76,11 @@ class EngineHost:
 
     def isolated(self) -> Entry:
         """Entry of a process that executes handlers of this Workbell."""
-        return entry(self._settings(), self._folder.folder, self.recipe, hook_names(self._runtime.registry))
+        return entry(self._settings(), self._folder.folder, self._recipe(), hook_names(self._runtime.registry))
 
     def apart(self) -> bool:
         """Whether suspects can have a process of their own: a recipe makes the same Workbell there."""
-        return self.recipe is not None and self._settings().url != "memory://"
+        return self._recipe() is not None and self._settings().url != "memory://"
 
     # Run
 
@@ -214,6 +213,7 @@ class EngineHost:
             if clear is not None:
                 log.warning("%s", clear)
         if role.works:
+            self._runtime.registry.prepare_built_in()
             self._runtime.registry.worker_start.call_once()
         end_log = log_all(self.bus) if role.logs_runs else nothing
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from difflib import get_close_matches
@@ -17,13 +16,9 @@ from msgspec.structs import asdict
 from workbell.errors import SettingsError
 from workbell.logs.handler import FORMATS
 from workbell.logs.secrets import url_without_secrets, without_secrets
-from workbell.model.client_address import TrustedProxies
-from workbell.model.listen_address import read_listen_address
-from workbell.model.public_url import read_public_url
 from workbell.model.run_defaults import RESCHEDULES
 from workbell.model.state import Retention
 from workbell.model.suggestions import list_options
-from workbell.trust import files as trust
 
 log = logging.getLogger("workbell")
 
@@ -188,6 +183,10 @@ def warn_of_misspelt(environment: Mapping[str, str] | None = None) -> None:
 
 
 def _from_file(file: Path) -> dict[str, Any]:
+    import tomllib
+
+    from workbell.trust import files as trust
+
     try:
         return tomllib.loads(trust.read(file).decode("utf-8"))
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -279,11 +278,29 @@ def _read_allow_list(entries: Sequence[str]) -> object:
     return AllowList.parse(entries)
 
 
-_READERS: Mapping[str, Callable[[Any], object]] = {  # raise SettingsError
+def _read_public_url(text: str) -> object:
+    from workbell.model.public_url import read_public_url
+
+    return read_public_url(text)
+
+
+def _read_proxies(entries: Sequence[str]) -> object:
+    from workbell.model.client_address import TrustedProxies
+
+    return TrustedProxies.parse(entries)
+
+
+def _read_probe(text: str) -> object:
+    from workbell.model.listen_address import read_listen_address
+
+    return read_listen_address(text)
+
+
+_READERS: Mapping[str, Callable[[Any], object]] = {  # raise SettingsError, and are loaded for what is set
     "webhook_allow": _read_allow_list,
-    "http_public_url": read_public_url,
-    "http_trusted_proxies": TrustedProxies.parse,
-    "probe": read_listen_address,
+    "http_public_url": _read_public_url,
+    "http_trusted_proxies": _read_proxies,
+    "probe": _read_probe,
 }
 
 

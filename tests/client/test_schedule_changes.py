@@ -13,8 +13,8 @@ from workbell import InvalidOption, InvalidPayload, JobsError, Retry, UnknownJob
 from workbell.errors import EndpointRefused, ScheduleNotFound
 from workbell.model.clock import ManualClock
 from workbell.model.schedule import Schedule, ScheduleKind, ScheduleOptions
-from workbell.scheduling.declare import NAMES, ScheduleChanges
 from workbell.scheduling.schedules import Declaration
+from workbell.scheduling.settings import NAMES, ScheduleChanges
 from workbell.stores.port import Store
 
 ONE = DECLARED.replace(hour=1, minute=0, second=0)

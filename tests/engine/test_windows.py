@@ -52,7 +52,7 @@ def limited(): work()
 KINDS = ["plain", "on_loop", "isolated"]
 WINDOW = ("02:00", "06:00")
 PUT_OFF = "outside the window"
-AT_THEIR_PACE = "survey tenants put_worker remove_workers add_tallies see_workers".split()
+AT_THEIR_PACE = "survey tenants put_worker remove_workers add_tallies see_workers asked_to_end".split()
 DONE = AttemptReport(status=Ending.SUCCEEDED)
 
 

@@ -9,8 +9,8 @@ import pytest
 from tests.http.conftest import Api
 from tests.support.retry_policies import POLICIES
 from workbell import Retry
-from workbell.scheduling.declare import NAMES
 from workbell.scheduling.schedules import Declaration
+from workbell.scheduling.settings import NAMES
 from workbell.wire.schedules import ScheduleUpdateBody
 
 pytestmark = pytest.mark.anyio

@@ -151,6 +151,7 @@ async def test_a_worker_without_the_means_leaves_deliveries_to_others(
     with monkeypatch.context() as patched:
         patched.setattr("workbell.webhooks.delivery.find_spec", lambda _name: None)
         poor = bell_on(sqlite_url)
+        poor.registry.prepare_built_in()
     with poor, bell_on(sqlite_url) as able:
         done: list[int] = []
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.remote.conftest import Scene
 from workbell import InvalidOption, JobsError, Retry, ScheduleNotFound, UnknownJob
-from workbell.scheduling.declare import NAMES
+from workbell.scheduling.settings import NAMES
 
 LATER = datetime(2100, 1, 1, tzinfo=UTC)
 SETTINGS: list[dict[str, Any]] = [

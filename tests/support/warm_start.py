@@ -19,8 +19,17 @@ import time
 from contextlib import suppress
 from typing import Any
 
-# What most of the programs import first: nothing that one of them would not import itself.
-FIRST = ("workbell.cli.main", "workbell.stores.sqlite.store", "workbell.stores.postgres.store")
+# What most of the programs load when they begin to do something: an import of Workbell loads little by itself.
+FIRST = (
+    "workbell.cli.main",
+    "workbell.cli.bell",
+    "workbell.workers.child",
+    "workbell.bulk.job",
+    "workbell.webhooks.alerts",
+    "workbell.webhooks.delivery",
+    "workbell.stores.sqlite.store",
+    "workbell.stores.postgres.store",
+)
 LARGEST = 100_000  # bytes of a request
 
 

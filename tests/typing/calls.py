@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Coroutine, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, assert_type
 
+import workbell
 from workbell import Attempt, Cancel, Context, Event, Pause, Request, Retry, Run, Snooze, Status, Workbell
 
 bell = Workbell("memory://")
@@ -170,6 +171,7 @@ def wrong() -> None:
     bell.runs(limit="5")  # error
     bell.get(5)  # error
     Retry(attempts="5")  # error
+    print(workbell.Wrokbell)  # error
 
 
 async def wrong_async() -> None:

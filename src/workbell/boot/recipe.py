@@ -30,7 +30,7 @@ class Recipe(msgspec.Struct, frozen=True):
 def make(recipe: Recipe) -> Workbell:
     """Make the app's Workbell; one for the job files alone if there is no app."""
     bell = _make(recipe)
-    bell.host.recipe = recipe
+    bell.recipe = recipe
     bell.one_shot.start = partial(load_jobs, bell, recipe.folder)
     return bell
 
@@ -61,7 +61,7 @@ def _make(recipe: Recipe) -> Workbell:
 def conflicts(bell: Workbell) -> list[str]:
     """Warnings if the app's code names another store or tenant than the settings, which commands that load no code
     use."""
-    recipe = bell.host.recipe
+    recipe = bell.recipe
     if not isinstance(recipe, Recipe) or recipe.settings.app is None:
         return []
     return [text for text in (_other_store(bell, recipe), _other_tenant(bell, recipe)) if text is not None]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from workbell.errors import InvalidOption
 from workbell.model.job import name
-from workbell.model.pause import Pause
 from workbell.runs.runtime import Runtime, in_thread
+
+if TYPE_CHECKING:
+    from workbell.model.pause import Pause
 
 
 class Pauses:

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, cast, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, cast, overload
 
 from workbell.errors import InvalidOption, JobsError
-from workbell.handlers.context import Context
 from workbell.handlers.event_handler import accept_events, add_pattern
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.process_isolation import isolation_of
-from workbell.handlers.registry import Registry
-from workbell.handlers.services import JobServices
 from workbell.model.job import QUEUE
 from workbell.model.limit import Limits
 from workbell.model.request import EnqueueOptions
-from workbell.model.retry import Retry
 from workbell.model.run_settings import SETTINGS, RunSettings
 from workbell.model.suggestions import list_options
-from workbell.scheduling.declare import NAMES as SCHEDULE_NAMES
-from workbell.scheduling.declare import TICK_NAMES, TickSettings
-from workbell.scheduling.schedules import Declaration, Schedules
+from workbell.scheduling.settings import NAMES as SCHEDULE_NAMES
+from workbell.scheduling.settings import TICK_NAMES, TickSettings
+
+if TYPE_CHECKING:
+    from workbell.handlers.context import Context
+    from workbell.handlers.registry import Registry
+    from workbell.handlers.services import JobServices
+    from workbell.model.retry import Retry
+    from workbell.scheduling.schedules import Schedules
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -52,7 +54,7 @@ class HandlerOptions(RunSettings, total=False):
 class Declarations:
     """Makes functions into jobs of a registry: `@bell.job`, `@bell.on` and `@bell.processor`."""
 
-    def __init__(self, services: JobServices, registry: Registry, schedules: Schedules) -> None:
+    def __init__(self, services: JobServices, registry: Registry, schedules: Callable[[], Schedules]) -> None:
         self._services = services
         self._registry = registry
         self._schedules = schedules
@@ -203,8 +205,10 @@ class Declarations:
     def _check_ticks(self, job: JobFunction[Any, Any]) -> None:
         if job.ticks is None:
             return
+        from workbell.scheduling.schedules import Declaration  # most jobs have no schedule
+
         try:
-            self._schedules.check(Declaration(job.name, job, job.ticks))
+            self._schedules().check(Declaration(job.name, job, job.ticks))
         except (JobsError, InvalidOption) as error:  # what was written is a job
             raise type(error)(re.sub("^schedule ", "job ", str(error))) from error
 
@@ -224,7 +228,7 @@ class Declarations:
 
 def _settled(options: HandlerOptions, name: str | None) -> dict[str, Any]:
     """The options of a handler as those of its job."""
-    words = get_type_hints(HandlerOptions)
+    words = HandlerOptions.__annotations__
     unknown = sorted(set(options) - set(words))
     if unknown:
         known = [*words, *([] if name is None else ["name"])]

@@ -6,32 +6,37 @@ here as well. `workbell.Client` has the same verbs over HTTP.
 
 from __future__ import annotations
 
-from workbell.access.audit import Audit
-from workbell.access.tenants import Tenants
-from workbell.access.tokens import Tokens
-from workbell.access.verified import Verified
+from typing import TYPE_CHECKING
+
 from workbell.claims.pauses import Pauses
 from workbell.client.delegate import delegate
 from workbell.events.emitting import Emitter
 from workbell.events.executions import Executions
-from workbell.events.triggers import Triggers
-from workbell.events.verbs import Events
-from workbell.files.verbs import Files
-from workbell.handlers.registry import Registry
 from workbell.notices.notifications import Notifications, Notifier
+from workbell.process.first_use import on_first_use
 from workbell.runs.enqueuing import Enqueuing
 from workbell.runs.job_services import RuntimeServices
-from workbell.runs.jobs import Jobs
-from workbell.runs.queues import Queues
-from workbell.runs.runtime import Runtime
 from workbell.runs.verbs import Runs
 from workbell.runs.workers import Workers
-from workbell.scheduling.schedules import Schedules
-from workbell.stores.port import Store
-from workbell.webhooks.verbs import Webhooks
+
+if TYPE_CHECKING:
+    from workbell.access.audit import Audit
+    from workbell.access.tenants import Tenants
+    from workbell.access.tokens import Tokens
+    from workbell.access.verified import Verified
+    from workbell.events.triggers import Triggers
+    from workbell.events.verbs import Events
+    from workbell.files.verbs import Files
+    from workbell.handlers.registry import Registry
+    from workbell.runs.jobs import Jobs
+    from workbell.runs.queues import Queues
+    from workbell.runs.runtime import Runtime
+    from workbell.scheduling.schedules import Schedules
+    from workbell.stores.port import Store
+    from workbell.webhooks.verbs import Webhooks
 
 # Attributes for Workbell's own layers: they have no page in the reference, so completion leaves them out.
-_INSIDE = frozenset({"host", "one_shot", "registry", "runtime", "settings", "store", "verified"})
+_INSIDE = frozenset({"host", "one_shot", "recipe", "registry", "runtime", "settings", "store", "verified"})
 
 
 class LocalClient:
@@ -40,22 +45,96 @@ class LocalClient:
     def __init__(self, runtime: Runtime, verified: Verified | None = None) -> None:
         self.runtime = runtime  # for Workbell's own layers: what the parts share
         self._services = RuntimeServices(runtime)
-        self.verified = verified or Verified(runtime)
-        self.runs = Runs(runtime, self._services.enqueuing)
-        self.workers = Workers(runtime)
-        self.pauses = Pauses(runtime)
-        self.queues = Queues(runtime)
-        self.jobs = Jobs(runtime)
-        self.schedules = Schedules(runtime, self._services.enqueuing)
-        self.triggers = Triggers(runtime)
-        self.events = Events(runtime)
-        self.executions = Executions(runtime, self.runs, self.triggers, self.events)
-        self.webhooks = Webhooks(runtime, self.runs)
-        self.tokens = Tokens(runtime, self.verified)
-        self.tenants = Tenants(runtime)
-        self.audit = Audit(runtime)
-        self.notifications = Notifications(runtime)
-        self.files = Files(runtime)
+        if verified is not None:
+            self.verified = verified
+
+    # Parts. A module of verbs that the client does not offer itself is loaded with its part.
+
+    @on_first_use
+    def verified(self) -> Verified:
+        from workbell.access.verified import Verified
+
+        return Verified(self.runtime)
+
+    @on_first_use
+    def runs(self) -> Runs:
+        return Runs(self.runtime, self._services.enqueuing)
+
+    @on_first_use
+    def workers(self) -> Workers:
+        return Workers(self.runtime)
+
+    @on_first_use
+    def pauses(self) -> Pauses:
+        return Pauses(self.runtime)
+
+    @on_first_use
+    def queues(self) -> Queues:
+        from workbell.runs.queues import Queues
+
+        return Queues(self.runtime)
+
+    @on_first_use
+    def jobs(self) -> Jobs:
+        from workbell.runs.jobs import Jobs
+
+        return Jobs(self.runtime)
+
+    @on_first_use
+    def schedules(self) -> Schedules:
+        from workbell.scheduling.schedules import Schedules
+
+        return Schedules(self.runtime, self._services.enqueuing)
+
+    @on_first_use
+    def triggers(self) -> Triggers:
+        from workbell.events.triggers import Triggers
+
+        return Triggers(self.runtime)
+
+    @on_first_use
+    def events(self) -> Events:
+        from workbell.events.verbs import Events
+
+        return Events(self.runtime)
+
+    @on_first_use
+    def executions(self) -> Executions:
+        return Executions(self.runtime, self.runs, self.triggers, self.events)
+
+    @on_first_use
+    def webhooks(self) -> Webhooks:
+        from workbell.webhooks.verbs import Webhooks
+
+        return Webhooks(self.runtime, self.runs)
+
+    @on_first_use
+    def tokens(self) -> Tokens:
+        from workbell.access.tokens import Tokens
+
+        return Tokens(self.runtime, self.verified)
+
+    @on_first_use
+    def tenants(self) -> Tenants:
+        from workbell.access.tenants import Tenants
+
+        return Tenants(self.runtime)
+
+    @on_first_use
+    def audit(self) -> Audit:
+        from workbell.access.audit import Audit
+
+        return Audit(self.runtime)
+
+    @on_first_use
+    def notifications(self) -> Notifications:
+        return Notifications(self.runtime)
+
+    @on_first_use
+    def files(self) -> Files:
+        from workbell.files.verbs import Files
+
+        return Files(self.runtime)
 
     @property
     def store(self) -> Store:

@@ -6,26 +6,16 @@ the event, the run.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from workbell.claims.chosen import ChosenClaims
-from workbell.claims.claiming import Claims, FairClaims
-from workbell.engine.clean_history import CleanHistory
-from workbell.engine.consume_round import ConsumeRound
-from workbell.engine.due_round import DueRound
-from workbell.engine.handler_processes.entry import Entry
-from workbell.engine.lease_watch import sure_after
-from workbell.engine.scheduler_half import DECLARE_PACE
 from workbell.errors import InvalidOption, StoreError, StoreUnavailable
-from workbell.job_files.job_folder import JobFolder
 from workbell.model.clock import seconds as checked_seconds
 from workbell.model.ids import new_id
 from workbell.model.one_shot import (
@@ -37,14 +27,20 @@ from workbell.model.one_shot import (
     Consumed,
     Dispatched,
 )
-from workbell.model.run import Run
 from workbell.process.event_loop import is_in_a_loop
 from workbell.process.identity import process_name
-from workbell.queues.guarded import GuardedQueue
-from workbell.queues.message import decode
-from workbell.runs.runtime import Runtime
-from workbell.settings import Settings
 from workbell.stores.measuring import follow_time
+
+# The verbs are methods of every Workbell; the duties behind them are loaded when one is called.
+if TYPE_CHECKING:
+    from workbell.claims.claiming import Claims
+    from workbell.engine.consume_round import ConsumeRound
+    from workbell.engine.handler_processes.entry import Entry
+    from workbell.job_files.job_folder import JobFolder
+    from workbell.model.run import Run
+    from workbell.queues.guarded import GuardedQueue
+    from workbell.runs.runtime import Runtime
+    from workbell.settings import Settings
 
 log = logging.getLogger("workbell.engine")
 
@@ -87,6 +83,9 @@ class OneShot:
         gone go back to the queue, and history past its retention is removed. What was queued is sent to the queue, if
         there is one beside the store; so is what has been queued for a minute, as a message may be lost.
         """
+        from workbell.engine.due_round import DueRound
+        from workbell.engine.lease_watch import sure_after
+
         _check_limit(limit, MOST_DISPATCHED)
         self._load()
         runtime, settings = self._runtime, self._settings()
@@ -110,6 +109,8 @@ class OneShot:
         return await self._runtime.hop_apart(lambda: self.dispatch(limit=limit))
 
     def _clean(self) -> int:
+        from workbell.engine.clean_history import CleanHistory
+
         runtime, settings = self._runtime, self._settings()
         worker = f"{process_name()}/{new_id()[-12:]}"
         clean = CleanHistory(
@@ -140,6 +141,8 @@ class OneShot:
         back, nothing spent, and async and isolated handlers are stopped; so give a job that takes longer a worker.
         """
         work = self.begin(message=message, runs=runs, limit=limit, seconds=seconds)
+        import asyncio
+
         if not is_in_a_loop():
             return asyncio.run(work.run())
         # An event loop cannot run another one inside it.
@@ -166,6 +169,9 @@ class OneShot:
         seconds: float = CONSUME_SECONDS,
     ) -> ConsumeRound:
         """A round that is about to start, and can be stopped while it runs."""
+        from workbell.engine.consume_round import ConsumeRound
+        from workbell.queues.message import decode
+
         if message is not None:
             if runs is not None:
                 raise InvalidOption("runs: the message names a run already; give one of the two.")
@@ -194,6 +200,9 @@ class OneShot:
         )
 
     def _claims(self, ids: Sequence[str] | None) -> Claims:
+        from workbell.claims.chosen import ChosenClaims
+        from workbell.claims.claiming import FairClaims
+
         store = self._runtime.store
         return FairClaims(store, claims_per_survey=1) if ids is None else ChosenClaims(store, ids)
 
@@ -203,6 +212,8 @@ class OneShot:
         """Load the jobs, and declare their schedules and triggers, as an engine does when it starts."""
         if self._engine_runs():
             return
+        from workbell.engine.scheduler_half import DECLARE_PACE
+
         store = self._runtime.store
         with self._loading:
             moment = store.clock.monotonic()

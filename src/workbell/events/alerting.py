@@ -8,18 +8,21 @@ store every 10 seconds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from workbell.events.fan_out import DELIVERY_QUEUE
-from workbell.handlers.registry import Registry
 from workbell.model.alert import UNWATCHED, AlertKind, Watched
 from workbell.model.ids import new_id
 from workbell.model.job import ALERT, BUILT_IN, TENANT, Job
 from workbell.model.run import Lane, NewRun, Run, Status
-from workbell.model.state import Transition
-from workbell.stores.port import Store
-from workbell.stores.publisher import Pair
+
+if TYPE_CHECKING:
+    from workbell.handlers.registry import Registry
+    from workbell.model.state import Transition
+    from workbell.stores.port import Store
+    from workbell.stores.publisher import Pair
 
 CACHED_FOR = 10.0  # seconds that a stored job is cached
 MOST_KNOWN = 1000  # jobs: a run for an agent may name any

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from workbell.errors import InvalidOption, RunNotFound
-from workbell.events.triggers import Triggers
-from workbell.events.verbs import Events
 from workbell.model.execution import STATUSES, Execution, ExecutionStatus, Invocation, execution_of, invocation_of
 from workbell.model.ids import is_id
-from workbell.model.run import Run, Status
 from workbell.runs.runtime import Runtime, in_thread
-from workbell.runs.verbs import Runs
 from workbell.stores.port import Filter
+
+if TYPE_CHECKING:
+    from workbell.events.triggers import Triggers
+    from workbell.events.verbs import Events
+    from workbell.model.run import Run, Status
+    from workbell.runs.verbs import Runs
 
 PAGE = 1000
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from workbell.events.alerting import Alerting
 from workbell.events.lifecycle import (
     event_of_chain,
     event_of_change,
@@ -21,15 +21,18 @@ from workbell.events.lifecycle import (
     event_of_tick,
     type_of_change,
 )
-from workbell.events.subscriptions import SubscriberSnapshot, Subscriptions
-from workbell.model.event import Event
 from workbell.model.job import TENANT
-from workbell.model.run import Run
 from workbell.model.schedule import ScheduleChange, TickOutcome
-from workbell.model.state import Transition
 from workbell.model.system_events import CHAIN_ENDED, JOB_STARTED, SCHEDULE_SKIPPED, SYSTEM_TYPES, WORKER_LOST
 from workbell.notices.listeners import Describe, by_worker, nothing_known
-from workbell.stores.publisher import Pair
+
+if TYPE_CHECKING:
+    from workbell.events.alerting import Alerting
+    from workbell.events.subscriptions import SubscriberSnapshot, Subscriptions
+    from workbell.model.event import Event
+    from workbell.model.run import Run
+    from workbell.model.state import Transition
+    from workbell.stores.publisher import Pair
 
 replace = msgspec.structs.replace
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, Unpack, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import msgspec
 
@@ -27,12 +27,14 @@ from workbell.model.job import DELIVERY, Job
 from workbell.model.job import name as checked_name
 from workbell.model.patterns import check_pattern
 from workbell.model.payload import clean_text
-from workbell.model.retry import Retry
 from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
 from workbell.model.run_settings import RunSettings, check_tag, read_settings
 from workbell.model.suggestions import list_options
 from workbell.model.trigger import OPTION_FIELDS, RetryConfig, Trigger, retry_from
 from workbell.runs.runtime import Runtime, in_thread
+
+if TYPE_CHECKING:
+    from workbell.model.retry import Retry
 
 TRIES = 20
 PAGE = 1000
@@ -210,7 +212,7 @@ class Triggers:
 
     def _checked(self, given: TriggerChanges, retry: Retry | None = None) -> dict[str, Any]:
         """The fields of a trigger that were given, each fit to be stored. `retry` is the policy that it has."""
-        known = get_type_hints(TriggerChanges)
+        known = TriggerChanges.__annotations__
         strange = sorted(set(given) - set(known))
         if strange:
             raise InvalidOption(f"trigger: there is no {strange[0]!r}; {list_options(strange[0], known)}")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from workbell.errors import EndpointRefused, InvalidOption
 from workbell.model.alert import shown_url
-from workbell.trust.sealing import Sealer
+
+if TYPE_CHECKING:
+    from workbell.trust.sealing import Sealer
 
 ANY_RUN = "00000000-0000-7000-8000-000000000000"  # as long as the id of a run
 

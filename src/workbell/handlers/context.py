@@ -6,23 +6,25 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbell.errors import EventNotFound, InvalidOption, LeaseLost
-from workbell.handlers.app_database import AppDatabase, DatabaseUse, file_of
 from workbell.handlers.current_run import on_behalf_of
-from workbell.handlers.files import Storage
 from workbell.handlers.known_events import known_events
 from workbell.handlers.run_logger import RunLogger, SaveLine
-from workbell.handlers.services import JobServices
 from workbell.model.clock import EPOCH
-from workbell.model.event import Event
-from workbell.model.notification import Notification
 from workbell.model.payload import clean_text, encode
 from workbell.model.request import plain_request
 from workbell.model.run import Attempt, Lane, Run, Status
-from workbell.model.users import UserId
 from workbell.stores.port import Held
+
+if TYPE_CHECKING:
+    from workbell.handlers.app_database import DatabaseUse
+    from workbell.handlers.files import Storage
+    from workbell.handlers.services import JobServices
+    from workbell.model.event import Event
+    from workbell.model.notification import Notification
+    from workbell.model.users import UserId
 
 _first_use = threading.Lock()  # a handler may have threads of its own
 
@@ -58,6 +60,8 @@ class Context:
         """
         with _first_use:
             if self._use is None:
+                from workbell.handlers.app_database import AppDatabase, DatabaseUse, file_of
+
                 resources = self._services.resources
                 self._use = DatabaseUse(AppDatabase(resources.database, file_of(self._services.store)).open)
         return self._use.connection()
@@ -65,6 +69,8 @@ class Context:
     @property
     def storage(self) -> Storage:
         """The tenant's files (in the folder of the setting `storage`): `put`, `get`, `open`, `delete`, `list`."""
+        from workbell.handlers.files import Storage
+
         folder = self._services.resources.storage
         return Storage(folder, tenant=self.run.tenant, clock=self._services.store.clock)
 

@@ -12,20 +12,22 @@ from workbell.errors import EndpointRefused, InvalidOption, JobsError
 from workbell.handlers.alert_urls import checked_url
 from workbell.handlers.context import Context, commit_database, detached, end_database
 from workbell.handlers.function_names import function_name
-from workbell.handlers.process_isolation import Isolation
-from workbell.handlers.run_hooks import RunHook
-from workbell.handlers.services import JobServices
 from workbell.handlers.signature import Signature
 from workbell.model.alert import UNWATCHED, Watched
 from workbell.model.clock import time_limit
 from workbell.model.job import QUEUE, Job, RunTerms, name
 from workbell.model.limit import NO_LIMITS, Limit, Limits, limits_on
-from workbell.model.request import EnqueueOptions, Request
 from workbell.model.retry import Retry, read_retry
-from workbell.model.run import Lane, Run
 from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
 from workbell.model.run_settings import read_defaults
-from workbell.scheduling.declare import TickSettings
+
+if TYPE_CHECKING:
+    from workbell.handlers.process_isolation import Isolation
+    from workbell.handlers.run_hooks import RunHook
+    from workbell.handlers.services import JobServices
+    from workbell.model.request import EnqueueOptions, Request
+    from workbell.model.run import Lane, Run
+    from workbell.scheduling.settings import TickSettings
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from workbell.errors import JobsError
-from workbell.handlers.job_function import JobFunction
 from workbell.handlers.resources import Resources
-from workbell.handlers.run_hooks import RunHook
 from workbell.handlers.worker_start import WorkerStart
-from workbell.model.clock import Clock
 from workbell.model.ids import new_id
 from workbell.model.job import BUILT_IN, Job
-from workbell.trust.sealing import Sealer
+from workbell.process.first_use import on_first_use
+
+if TYPE_CHECKING:
+    from workbell.handlers.job_function import JobFunction
+    from workbell.handlers.run_hooks import RunHook
+    from workbell.model.clock import Clock
 
 
 def nothing_defined(_tenant: str, _name: str) -> Job | None:
@@ -32,7 +34,7 @@ class Registry:
         self._plain_hooks: list[RunHook] = []  # one list for all plain jobs: a hook may be declared after them
         self._async_hooks: list[RunHook] = []
         self.worker_start = WorkerStart()
-        self._built_in: dict[str, JobFunction[Any, Any]] = {}  # served by every worker, hidden from users
+        self.make_built_in: Callable[[], Iterable[JobFunction[Any, Any]]] = tuple
         self.find_definition: Callable[[str, str], Job | None] = nothing_defined  # of a tenant, by name; see Runtime
         self._defined: dict[tuple[str, str], tuple[Job, JobFunction[Any, Any], JobFunction[Any, Any]]] = {}
 
@@ -47,6 +49,15 @@ class Registry:
         self.check_hooks(job.name, is_async=job.is_async)
         job.hooks = self.hooks_of(is_async=job.is_async)
         self._jobs[job.name] = job
+
+    @on_first_use
+    def _built_in(self) -> dict[str, JobFunction[Any, Any]]:
+        """Workbell's own jobs that can be run here: served by every worker, hidden from users."""
+        return {job.name: job for job in self.make_built_in()}
+
+    def prepare_built_in(self) -> None:
+        """Load Workbell's own jobs now: before an engine begins, and not between its first claims."""
+        _ = self._built_in
 
     def add_built_in(self, job: JobFunction[Any, Any]) -> None:
         """Add a job of Workbell itself. The application's hooks are not for it."""
@@ -81,7 +92,7 @@ class Registry:
     # Find
 
     def find(self, name: str) -> JobFunction[Any, Any] | None:
-        return self._jobs.get(name) or self._built_in.get(name)
+        return self._jobs.get(name) or (self._built_in.get(name) if name in BUILT_IN else None)
 
     def find_for(self, tenant: str, name: str) -> JobFunction[Any, Any] | None:
         """The job that executes a tenant's runs of this name: of the code here, else a definition of such a job.
@@ -110,13 +121,15 @@ class Registry:
         return iter(self._jobs.values())
 
     def __contains__(self, name: object) -> bool:
-        return name in self._jobs or name in self._built_in
+        return name in self._jobs or (name in BUILT_IN and name in self._built_in)
 
     def __len__(self) -> int:
         return len(self._jobs)
 
     def sealed_jobs(self, clock: Clock, tenant: str) -> list[Job]:
         """The jobs of the code as they are stored: URLs are sealed if there is a key."""
+        from workbell.trust.sealing import Sealer
+
         sealer = Sealer.from_setting(self.resources.secret_key)
 
         def sealed(url: str | None) -> str | None:

@@ -27,7 +27,7 @@ from workbell.process.verb_threads import on_own_thread
 from workbell.runs.job_services import RuntimeServices
 from workbell.runs.runtime import Runtime
 from workbell.scheduling.schedules import Declaration, Schedules
-from workbell.settings import Settings, find_file
+from workbell.settings import Settings
 from workbell.stores.port import Filter
 from workbell.wire.runs import RunShown
 
@@ -62,10 +62,14 @@ class JobFolder:
     """Job files of a project, and the jobs, schedules and triggers that they declare in the registry and the store."""
 
     def __init__(
-        self, runtime: Runtime, schedules: Schedules, settings: Settings, shut_down: Callable[[float | None], object]
+        self,
+        folder: Path,
+        runtime: Runtime,
+        schedules: Schedules,
+        settings: Settings,
+        shut_down: Callable[[float | None], object],
     ) -> None:
-        file = find_file()
-        self.folder = Path.cwd() if file is None else file.parent
+        self.folder = folder
         self._runtime = runtime
         self._schedules = schedules
         self._settings = settings

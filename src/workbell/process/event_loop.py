@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import warnings
 
@@ -11,6 +10,10 @@ from workbell.model.error_text import is_workbells
 
 def is_in_a_loop() -> bool:
     """Whether this is async code: another event loop cannot run inside its own."""
+    if "asyncio" not in sys.modules:
+        return False
+    import asyncio
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:

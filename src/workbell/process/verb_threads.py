@@ -5,7 +5,6 @@ Never the loop's own executor: that is the application's, whose `asyncio.to_thre
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import functools
 from collections.abc import Callable
@@ -41,6 +40,8 @@ class Threads:
 async def on_own_thread(name: str, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a call on a thread of its own, for those that are rare and must begin at once. If the caller is cancelled, it
     goes on."""
+    import asyncio
+
     here = contextvars.copy_context()
     thread = ThreadPoolExecutor(1, thread_name_prefix=f"workbell-{name}")
     calling = thread.submit(functools.partial(here.run, call, *args, **kwargs))

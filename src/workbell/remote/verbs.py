@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from workbell.notices.notifications import Listed
     from workbell.remote.values import FoundRunPage, RemoteNewEndpoint, RemoteNewToken
     from workbell.runs.jobs import JobChanges, JobOptions
-    from workbell.scheduling.declare import ScheduleChanges, ScheduleSettings
+    from workbell.scheduling.settings import ScheduleChanges, ScheduleSettings
     from workbell.webhooks.endpoints import EndpointSettings
     from workbell.wire.runs import FoundRun, MadeRun, RunShown
     from workbell.wire.webhooks import EndpointShown

@@ -10,7 +10,6 @@ a transaction after an error would write it twice.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
@@ -60,6 +59,8 @@ class Work:
 
     async def _write(self, call: Awaitable[object]) -> BaseException | None:
         """Wait for the end of a write, also if the caller is canceled meanwhile: else nobody knows what came of it."""
+        import asyncio
+
         canceled: BaseException | None = None
         writing = asyncio.ensure_future(call)
         while not writing.done():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,9 +17,11 @@ from workbell.errors import StoreError, StoreUnavailable
 from workbell.model.payload import clean_text
 from workbell.model.run import Run, Status
 from workbell.model.state import CANCELED, Move, Retention, Transition, ask_cancel, fail, obey_cancel, retention_of
-from workbell.runs.publisher import RunPublisher
-from workbell.stores.port import Store
-from workbell.stores.publisher import Pair
+
+if TYPE_CHECKING:
+    from workbell.runs.publisher import RunPublisher
+    from workbell.stores.port import Store
+    from workbell.stores.publisher import Pair
 
 log = logging.getLogger("workbell.engine")
 

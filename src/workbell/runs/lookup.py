@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workbell.errors import RunNotFound
-from workbell.model.capability import capability, unserved
 from workbell.model.ids import id_of, is_id
 from workbell.model.job import BUILT_IN, DELIVERY, Job
 from workbell.model.limit import Limit, Use, limit_of_tenant, limits_on
-from workbell.model.rewind import executed_before
 from workbell.model.run import Run, Status
-from workbell.model.worker import Worker
-from workbell.runs.runtime import Runtime
-from workbell.runs.why import explain
-from workbell.stores.port import Store
-from workbell.webhooks.slowed import slowed
-from workbell.wire.runs import FoundRun, RetriedBy
+
+if TYPE_CHECKING:
+    from workbell.model.worker import Worker
+    from workbell.runs.runtime import Runtime
+    from workbell.stores.port import Store
+    from workbell.wire.runs import FoundRun
 
 NOWHERE = (
     "There is no job {job!r} in the store: its definition was deleted, or no worker that declares it has started yet; "
@@ -44,6 +42,8 @@ class Why(NamedTuple):
 
 def found_runs(runtime: Runtime, runs: Sequence[Run]) -> list[FoundRun]:
     """Runs with their newest retries, in one read of the store: only finished runs can have been retried."""
+    from workbell.wire.runs import FoundRun, RetriedBy
+
     retries = runtime.store.reports.retries([run.id for run in runs if run.status.final])
     shown = {run_id: RetriedBy(id=retry.id, status=retry.status) for run_id, retry in retries.items()}
     return [FoundRun.of(run, retried_by=shown.get(run.id)) for run in runs]
@@ -51,6 +51,8 @@ def found_runs(runtime: Runtime, runs: Sequence[Run]) -> list[FoundRun]:
 
 def why_waiting(runtime: Runtime, run: Run) -> Why:
     """Why a run is where it is, and what the store forgot in a rewind."""
+    from workbell.model.rewind import executed_before
+
     rewinds = runtime.store.rewinds.of_run(run.id)
     text, workers = _where_it_stands(runtime, run)
     text = f"{text} {executed_before(rewinds)}".rstrip()
@@ -58,6 +60,9 @@ def why_waiting(runtime: Runtime, run: Run) -> Why:
 
 
 def _where_it_stands(runtime: Runtime, run: Run) -> Why:
+    from workbell.model.capability import capability, unserved
+    from workbell.runs.why import explain
+
     store = runtime.store
     now = store.clock.now()
     if run.status is not Status.QUEUED:
@@ -100,6 +105,8 @@ def _undeclared(run: Run, alive: Sequence[Worker]) -> str | None:
 
 def _brake(store: Store, run: Run) -> str | None:
     """A sentence about the endpoint of a delivery, if it fails so often that it is only tried now and then."""
+    from workbell.webhooks.slowed import slowed
+
     endpoint = (
         store.subscribers.find_endpoint(run.lane.key or "") if run.job == DELIVERY and is_id(run.lane.key) else None
     )

@@ -11,20 +11,22 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from workbell.errors import StoreError
 from workbell.events.publishing import EventPublishing
-from workbell.model.event import Event
-from workbell.model.run import Run
 from workbell.model.schedule import ScheduleChange, TickOutcome
 from workbell.model.state import Move, Transition
 from workbell.model.system_events import SCHEDULE_SKIPPED, WORKER_LOST
 from workbell.notices.bus import Bus, Notice
 from workbell.notices.listeners import about_tick, about_worker, by_worker
 from workbell.runs.tallies import Tallies
-from workbell.stores.port import Store
-from workbell.stores.publisher import Pair
+
+if TYPE_CHECKING:
+    from workbell.model.event import Event
+    from workbell.model.run import Run
+    from workbell.stores.port import Store
+    from workbell.stores.publisher import Pair
 
 log = logging.getLogger("workbell.events")
 

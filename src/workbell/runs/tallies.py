@@ -11,14 +11,17 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from workbell.errors import StoreError
-from workbell.model.clock import Clock
 from workbell.model.run import Lane, Status
 from workbell.model.state import Move
 from workbell.model.tally import BUCKETS, Tally
-from workbell.stores.port import Store
-from workbell.stores.publisher import Pair
+
+if TYPE_CHECKING:
+    from workbell.model.clock import Clock
+    from workbell.stores.port import Store
+    from workbell.stores.publisher import Pair
 
 PACE = 5.0  # seconds between two writes
 

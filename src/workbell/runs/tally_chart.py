@@ -6,7 +6,6 @@ are read once and then only what is new.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -81,6 +80,8 @@ class TallyCharts:
             if reading is None:
                 reading = self._reads[asked] = threads.submit(self.read, asked)
                 reading.add_done_callback(lambda _: self._reads.pop(asked, None))
+        import asyncio
+
         return await asyncio.shield(asyncio.wrap_future(reading))
 
     def read(self, asked: ChartQuery) -> TallyChart:

@@ -8,15 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
-from typing import TypeVar, Unpack
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
 import msgspec
 
-from workbell.bulk.bulk_request import BULK_QUEUE, as_payload, meant, read_action
 from workbell.errors import InvalidOption, RunNotFinished
 from workbell.model.job import BULK, CLEAN, refused
 from workbell.model.job import name as checked_name
-from workbell.model.log_line import LogLine
 from workbell.model.payload import encode
 from workbell.model.request import Request, again, plain_request
 from workbell.model.run import Attempt, Lane, Run, last_attempt
@@ -26,12 +24,15 @@ from workbell.model.state import CANCELED
 from workbell.model.tally_chart import LONGEST_CHART, TallyChart
 from workbell.process.event_loop import warn_of_blocking
 from workbell.runs import control
-from workbell.runs.enqueuing import Enqueuing
 from workbell.runs.filters import read_filter
 from workbell.runs.lookup import find_run, why_waiting
 from workbell.runs.runtime import Runtime, in_thread
 from workbell.runs.tally_chart import ChartQuery
-from workbell.wire.runs import RunShown
+
+if TYPE_CHECKING:
+    from workbell.model.log_line import LogLine
+    from workbell.runs.enqueuing import Enqueuing
+    from workbell.wire.runs import RunShown
 
 # Words that `store.runs.list` does not know, or that no index serves.
 SEARCHED = names_of(WordKind.EVENT, WordKind.YES_NO, WordKind.INPUT)
@@ -41,7 +42,7 @@ PACE = 0.25  # seconds between two reads of a run that is watched
 
 BEGINNING = (0, -1)
 
-AnyRun = TypeVar("AnyRun", Run, RunShown, Run | RunShown)
+AnyRun = TypeVar("AnyRun", Run, "RunShown", "Run | RunShown")
 
 
 class Runs:
@@ -118,6 +119,8 @@ class Runs:
         counted what matches. It can be waited for, watched and canceled as any run.
         Runs of Workbell's own jobs, such as webhooks and alerts, are meant only if their job is named.
         """
+        from workbell.bulk.bulk_request import BULK_QUEUE, as_payload, meant, read_action
+
         asked = read_action(action)
         chosen = read_filter(self._runtime, meant(asked, wanted))
         text = encode("bulk", as_payload(asked, chosen, bool(dry_run)))

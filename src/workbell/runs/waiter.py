@@ -6,19 +6,21 @@ from time to time: often at first and then less so, each at its own pace, and to
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from workbell.errors import RunNotFound, StoreUnavailable, WaitTimeout, WorkbellError
 from workbell.model.clock import seconds
-from workbell.model.run import Run
 from workbell.process.fork_safety import remake_after_fork
-from workbell.stores.port import Store
-from workbell.stores.publisher import Pair
+
+if TYPE_CHECKING:
+    from workbell.model.run import Run
+    from workbell.stores.port import Store
+    from workbell.stores.publisher import Pair
 
 FASTEST, SLOWEST = 0.01, 0.5  # seconds between two reads of a run
 EARLY = 0.5  # of its pause: a run is read so much too early if others are due, so that waits share their reads
@@ -60,6 +62,8 @@ class Waiter:
             self._forget(run_id, future)
 
     async def await_(self, run_id: str, timeout: float | timedelta | None) -> Run:
+        import asyncio
+
         limit = None if timeout is None else seconds("timeout", timeout)
         future = self._register(run_id)
         try:

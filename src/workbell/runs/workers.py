@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import TYPE_CHECKING
 
 from workbell.errors import InvalidOption, WorkerNotFound
 from workbell.model.ids import is_id
-from workbell.model.rewind import Rewind
 from workbell.model.run import Run, Status
 from workbell.model.worker import SeenWorker, Worker
 from workbell.runs.runtime import Runtime, in_thread
 from workbell.stores.port import Filter
+
+if TYPE_CHECKING:
+    from workbell.model.rewind import Rewind
 
 MOST_REWINDS = 1000  # records in one page
 MOST_RUNNING = 10_000  # runs of the tenant that are listed with their workers

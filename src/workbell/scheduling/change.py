@@ -9,7 +9,7 @@ import msgspec
 
 from workbell.errors import InvalidOption
 from workbell.model.schedule import Schedule, ScheduleKind
-from workbell.scheduling.declare import ScheduleSettings
+from workbell.scheduling.settings import ScheduleSettings
 from workbell.timing import Interval, timing_options
 
 WHEN = ("cron", "every", "at")

@@ -9,8 +9,9 @@ import msgspec
 
 from workbell.model.upcoming_ticks import TriedTiming, UpcomingTicks
 from workbell.scheduling.clock_notes import clock_notes
-from workbell.scheduling.declare import ScheduleSettings, rule_from
+from workbell.scheduling.declare import rule_from
 from workbell.scheduling.rule import ScheduleRule, first_runs
+from workbell.scheduling.settings import ScheduleSettings
 from workbell.scheduling.words import rule_in_words
 
 LONG_ENOUGH = 0.1  # seconds of the CPU to search for ticks; those found by then are shown

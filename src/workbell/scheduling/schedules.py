@@ -26,11 +26,12 @@ from workbell.runs.runtime import Runtime, in_thread
 from workbell.scheduling import control as steer
 from workbell.scheduling.change import changed, check_changeable
 from workbell.scheduling.decide import stretch_outside
-from workbell.scheduling.declare import ScheduleChanges, ScheduleSettings, TickSettings, check_words, declare
+from workbell.scheduling.declare import check_words, declare
 from workbell.scheduling.find import find_schedule, schedules_named
 from workbell.scheduling.preview import tried_timing, upcoming_ticks
 from workbell.scheduling.request import enqueue_options
 from workbell.scheduling.rule import first_runs, rule_of
+from workbell.scheduling.settings import ScheduleChanges, ScheduleSettings, TickSettings
 from workbell.scheduling.words import schedule_in_words
 from workbell.stores.measuring import measure_old_time
 from workbell.timing import Once

@@ -8,7 +8,6 @@ from pathlib import Path
 from workbell.adapters import AdapterKind
 from workbell.errors import InvalidUrl, StoreError
 from workbell.model.state import Retention
-from workbell.stores.missing_parts import complete
 from workbell.stores.port import CoreStore, Store
 
 
@@ -17,6 +16,8 @@ def open_store(url: str, keep: Retention | None = None, connections: int | None 
     scheme = KIND.scheme_of(url)
     if scheme in _OURS:
         return _OURS[scheme](url, keep or Retention(), connections)
+    from workbell.stores.missing_parts import complete
+
     return complete(KIND.open(scheme, url, keep=keep or Retention(), connections=connections), f"{scheme}://")
 
 
@@ -48,6 +49,7 @@ def _open_d1(url: str, keep: Retention, connections: int | None) -> Store:
 
 def _open_memory(url: str, keep: Retention, _connections: int | None) -> Store:
     from workbell.stores.memory.store import MemoryStore
+    from workbell.stores.missing_parts import complete
 
     if url != "memory://":
         raise InvalidUrl("The store memory:// takes nothing after it: write memory://.")

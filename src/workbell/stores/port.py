@@ -11,37 +11,39 @@ import builtins
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from workbell.model.clock import Clock
-from workbell.model.ended_run import EndedRun
-from workbell.model.event import EmitKey, Event, FannedOut, Match, Rematch
 from workbell.model.ids import new_lease_token
-from workbell.model.job import Job
 from workbell.model.limit import Limit, Use
-from workbell.model.retry_run import RetryRun
-from workbell.model.rewind import StorePosition
 from workbell.model.run import Added, Attempt, Lane, NewRun, Run
 from workbell.model.run_filter import Filter as Filter
-from workbell.model.run_page import Counted
-from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
-from workbell.model.state import Transition
-from workbell.stores.access.answers import Answers
-from workbell.stores.access.audit import AuditLog
-from workbell.stores.access.tenants import StoredTenants
-from workbell.stores.access.tokens import StoredTokens
-from workbell.stores.agents.agents import StoredAgents
-from workbell.stores.jobs.definitions import StoredDefinitions
-from workbell.stores.logs.logs import Logs
-from workbell.stores.notifications.notifications import StoredNotifications
-from workbell.stores.pauses.pauses import StoredPauses
-from workbell.stores.publisher import Publisher
-from workbell.stores.store_page import StorePage
-from workbell.stores.subscribers.subscribers import Subscribers
-from workbell.stores.tallies.tallies import StoredTallies
-from workbell.stores.workers.rewinds import StoredRewinds
-from workbell.stores.workers.services import Services
-from workbell.stores.workers.workers import StoredWorkers
+
+if TYPE_CHECKING:
+    from workbell.model.clock import Clock
+    from workbell.model.ended_run import EndedRun
+    from workbell.model.event import EmitKey, Event, FannedOut, Match, Rematch
+    from workbell.model.job import Job
+    from workbell.model.retry_run import RetryRun
+    from workbell.model.rewind import StorePosition
+    from workbell.model.run_page import Counted
+    from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
+    from workbell.model.state import Transition
+    from workbell.stores.access.answers import Answers
+    from workbell.stores.access.audit import AuditLog
+    from workbell.stores.access.tenants import StoredTenants
+    from workbell.stores.access.tokens import StoredTokens
+    from workbell.stores.agents.agents import StoredAgents
+    from workbell.stores.jobs.definitions import StoredDefinitions
+    from workbell.stores.logs.logs import Logs
+    from workbell.stores.notifications.notifications import StoredNotifications
+    from workbell.stores.pauses.pauses import StoredPauses
+    from workbell.stores.publisher import Publisher
+    from workbell.stores.store_page import StorePage
+    from workbell.stores.subscribers.subscribers import Subscribers
+    from workbell.stores.tallies.tallies import StoredTallies
+    from workbell.stores.workers.rewinds import StoredRewinds
+    from workbell.stores.workers.services import Services
+    from workbell.stores.workers.workers import StoredWorkers
 
 SCAN = 20_000  # runs that one search reads where no index leads to the wanted ones
 MOST_COUNTED = 10_000

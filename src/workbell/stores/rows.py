@@ -29,8 +29,6 @@ from workbell.stores.tallies.tallies import TALLY
 from workbell.stores.times import to_utc
 from workbell.stores.workers.rewinds import REWIND
 from workbell.stores.workers.workers import WORKER
-from workbell.timing import Window, read_timing
-from workbell.timing.zones import resolve_timezone
 
 if TYPE_CHECKING:
     from workbell.stores.port import LeaseTerms
@@ -110,6 +108,9 @@ _schedule_options = msgspec.json.Decoder(ScheduleOptions)
 @lru_cache(8192)  # it is read at every tick
 def _settings(kind: str, expression: str, timezone: str, stored: str) -> tuple[ScheduleOptions, Mapping[str, str]]:
     """The settings of a schedule, and the columns that cannot be read, each with the reason."""
+    from workbell.timing import read_timing
+    from workbell.timing.zones import resolve_timezone
+
     for column, read in (
         ("options", lambda: _checked_options(stored)),
         ("timezone", lambda: resolve_timezone(timezone)),
@@ -127,6 +128,8 @@ def _checked_options(stored: str) -> None:
     options = _schedule_options.decode(stored)
     object_text(options.payload)
     if options.window is not None:
+        from workbell.timing import Window
+
         Window.parse(*options.window, "UTC")
 
 

@@ -27,6 +27,10 @@ LAST = 1.5  # seconds after the grace before a child is killed
 PRELOAD = [
     "workbell.engine.handler_processes.preload",
     "workbell.workers.child",
+    # What its Workbell would load as soon as it works. Loaded here, it is there once for all children.
+    "workbell.bulk.job",
+    "workbell.webhooks.alerts",
+    "workbell.webhooks.delivery",
     "workbell.stores.sqlite.store",
     "workbell.stores.postgres.store",
 ]

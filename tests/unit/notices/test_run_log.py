@@ -19,7 +19,8 @@ from workbell.notices.run_log import LINES, log_runs
 KEEP = timedelta(days=1)
 LATER = NOW + timedelta(seconds=2)
 RUNNING = run_in(Status.RUNNING)
-ERROR = 'app.errors.Refused: no: not\nnow\n  File "a.py", line 1, in send\n    raise Refused\n'
+FRAMES = 'Traceback of app.errors.Refused (most recent call last):\n> File "a.py", line 1, in send\n    raise Refused'
+ERROR = f"Refused: no: not\nnow\n{FRAMES}"
 MOVED: dict[Move, Transition] = {
     Move.SUCCEED: state.succeed(RUNNING, LATER, result='{"a":1}', keep=KEEP),
     Move.RETRY: state.retry(RUNNING, LATER, error=ERROR, reason="error", wait=timedelta(seconds=5)),
@@ -32,8 +33,8 @@ MOVED: dict[Move, Transition] = {
 OF_THE_RUN = {"run_id": ID, "job": "send", "queue": "default", "tenant": "default", "attempt": 1, "worker_id": "w1"}
 THE_ERROR = {
     "error.type": "app.errors.Refused",
-    "error.message": "no: not\nnow",
-    "error.stack": '  File "a.py", line 1, in send\n    raise Refused\n',
+    "error.message": "Refused: no: not\nnow",
+    "error.stack": '> File "a.py", line 1, in send\n    raise Refused',
 }
 SAYS: dict[Move, dict[str, Any]] = {
     Move.SUCCEED: {"result": '{"a":1}'},

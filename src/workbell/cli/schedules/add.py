@@ -17,7 +17,7 @@ from workbell.cli.schedules.settings import RETRY, check_when, given_settings, s
 from workbell.cli.words import here_now, next_in_words, timing_in_words
 from workbell.errors import InvalidOption, ScheduleNotFound
 from workbell.model.schedule import Schedule
-from workbell.scheduling.declare import ScheduleSettings
+from workbell.scheduling.settings import ScheduleSettings
 
 
 @click.command(help="Add a schedule for a job.")

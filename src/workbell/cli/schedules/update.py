@@ -15,7 +15,7 @@ from workbell.cli.retrying import changed_retry, take_retry
 from workbell.cli.schedules.list_and_show import as_dict
 from workbell.cli.schedules.settings import RETRY, WHEN, check_when, given_settings, schedule_options
 from workbell.cli.words import here_now, next_in_words, timing_in_words
-from workbell.scheduling.declare import NAMES, ScheduleChanges
+from workbell.scheduling.settings import NAMES, ScheduleChanges
 
 TAKEN_BACK = {"input" if name == "payload" else name: name for name in sorted(NAMES - {*WHEN, "anchor"})}
 

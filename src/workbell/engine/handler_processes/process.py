@@ -26,9 +26,9 @@ PRELOADED = (
     "workbell.engine.handler_processes.preload",
     "workbell.boot.handler_process",
     "workbell.boot.recipe",
-    "workbell.stores.sqlite.store",
-    "workbell.stores.postgres.store",
+    "workbell.job_files.job_folder",  # part of every Workbell that executes
 )
+STORES = ("workbell.stores.sqlite.store", "workbell.stores.postgres.store")
 
 Jobs = Mapping[str, JobFunction[Any, Any]]
 
@@ -120,7 +120,7 @@ class IsolatedProcess:
 
 def _context() -> Any:
     """Ours alone is loaded before, and of it what a worker has itself; without a list, the user's main program."""
-    return process_context([*PRELOADED[:3], *(name for name in PRELOADED[3:] if name in sys.modules)])
+    return process_context([*PRELOADED, *(name for name in STORES if name in sys.modules)])
 
 
 def _forget(process: Any) -> None:
