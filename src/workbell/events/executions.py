@@ -13,7 +13,7 @@ from workbell.model.ids import is_id
 from workbell.model.run import Run, Status
 from workbell.runs.runtime import Runtime, in_thread
 from workbell.runs.verbs import Runs
-from workbell.stores.port import Filter
+from workbell.stores.port import MOST_ATTEMPTS, Filter
 
 PAGE = 1000
 
@@ -68,11 +68,12 @@ class Executions:
 
     aget = in_thread(get)
 
-    def invocations(self, execution_id: str) -> list[Invocation]:
-        """Every attempt of an execution, oldest first."""
+    def invocations(self, execution_id: str, *, after: int = 0, limit: int = MOST_ATTEMPTS) -> list[Invocation]:
+        """Attempts of an execution, oldest first, from beyond number `after`."""
         self.get(execution_id)
         reason = self._runs.get(execution_id).reason
-        return [invocation_of(attempt, reason) for attempt in self._runs.attempts(execution_id)]
+        found = self._runs.attempts(execution_id, after=after, limit=limit)
+        return [invocation_of(attempt, reason) for attempt in found]
 
     ainvocations = in_thread(invocations)
 

@@ -22,7 +22,7 @@ from workbell.model.payload import clean_text, encode
 from workbell.model.request import plain_request
 from workbell.model.run import Attempt, Lane, Run, Status
 from workbell.model.users import UserId
-from workbell.stores.port import Held
+from workbell.stores.port import Held, newest_attempts
 
 _first_use = threading.Lock()  # a handler may have threads of its own
 
@@ -206,8 +206,8 @@ def bring_event(context: Context, event: Event | None) -> None:
 
 
 def earlier_attempts(context: Context) -> list[Attempt]:
-    """The attempts of the run before this one."""
-    return context._services.store.runs.attempts(context.run.id)
+    """The attempts of the run before this one, up to 1,000."""
+    return newest_attempts(context._services.store, context.run)
 
 
 def uses_database(context: Context) -> bool:

@@ -130,12 +130,17 @@ class RemoteRuns(RemotePart):
     async def aget(self, run_id: str) -> FoundRun:
         return await self._transport.afollow(ask(BY_VERB["runs.get"], {"run_id": run_id}))
 
-    def attempts(self, run_id: str) -> builtins.list[Attempt]:
-        """Every attempt of a run, oldest first: who worked on it, and how it ended."""
-        return self._transport.follow(ask(BY_VERB["runs.attempts"], {"run_id": run_id}))
+    def attempts(self, run_id: str, *, after: int = 0, limit: int = 1000) -> builtins.list[Attempt]:
+        """Attempts of a run, oldest first, from beyond number `after`: who worked on it, and how each ended.
 
-    async def aattempts(self, run_id: str) -> builtins.list[Attempt]:
-        return await self._transport.afollow(ask(BY_VERB["runs.attempts"], {"run_id": run_id}))
+        A run that snoozes may have any number of them: `after=max(run.attempt - 20, 0)` are the newest 20.
+        """
+        return self._transport.follow(ask(BY_VERB["runs.attempts"], {"run_id": run_id, "after": after, "limit": limit}))
+
+    async def aattempts(self, run_id: str, *, after: int = 0, limit: int = 1000) -> builtins.list[Attempt]:
+        return await self._transport.afollow(
+            ask(BY_VERB["runs.attempts"], {"run_id": run_id, "after": after, "limit": limit})
+        )
 
     def logs(self, run_id: str, *, after: LogLine | None = None, limit: int = 1000) -> builtins.list[LogLine]:
         """Log lines of a run, written with `ctx.logger`, oldest first; `after` is the last one of the page before."""
@@ -773,12 +778,16 @@ class RemoteExecutions(RemotePart):
     async def aget(self, execution_id: str) -> Execution:
         return await self._transport.afollow(ask(BY_VERB["executions.get"], {"execution_id": execution_id}))
 
-    def invocations(self, execution_id: str) -> builtins.list[Invocation]:
-        """Every attempt of an execution, oldest first."""
-        return self._transport.follow(ask(BY_VERB["executions.invocations"], {"execution_id": execution_id}))
+    def invocations(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> builtins.list[Invocation]:
+        """Attempts of an execution, oldest first, from beyond number `after`."""
+        return self._transport.follow(
+            ask(BY_VERB["executions.invocations"], {"execution_id": execution_id, "after": after, "limit": limit})
+        )
 
-    async def ainvocations(self, execution_id: str) -> builtins.list[Invocation]:
-        return await self._transport.afollow(ask(BY_VERB["executions.invocations"], {"execution_id": execution_id}))
+    async def ainvocations(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> builtins.list[Invocation]:
+        return await self._transport.afollow(
+            ask(BY_VERB["executions.invocations"], {"execution_id": execution_id, "after": after, "limit": limit})
+        )
 
 
 class RemoteWebhooks(RemotePart):
@@ -899,12 +908,18 @@ class RemoteWebhooks(RemotePart):
             )
         )
 
-    def attempts(self, delivery_id: str) -> Sequence[Attempt]:
-        """Every try of a delivery; its `result` has `status_code`, `duration_ms` and the beginning of the `answer`."""
-        return self._transport.follow(ask(BY_VERB["webhooks.attempts"], {"delivery_id": delivery_id}))
+    def attempts(self, delivery_id: str, *, after: int = 0, limit: int = 1000) -> Sequence[Attempt]:
+        """Tries of a delivery from beyond number `after`; the `result` of each has `status_code`, `duration_ms` and the
+        beginning of the `answer`.
+        """
+        return self._transport.follow(
+            ask(BY_VERB["webhooks.attempts"], {"delivery_id": delivery_id, "after": after, "limit": limit})
+        )
 
-    async def aattempts(self, delivery_id: str) -> Sequence[Attempt]:
-        return await self._transport.afollow(ask(BY_VERB["webhooks.attempts"], {"delivery_id": delivery_id}))
+    async def aattempts(self, delivery_id: str, *, after: int = 0, limit: int = 1000) -> Sequence[Attempt]:
+        return await self._transport.afollow(
+            ask(BY_VERB["webhooks.attempts"], {"delivery_id": delivery_id, "after": after, "limit": limit})
+        )
 
     def replay(
         self, endpoint_id: str, *, event: str | None = None, since: datetime | None = None
@@ -1246,12 +1261,15 @@ class ClientVerbs:
     async def aget(self, run_id: str) -> FoundRun:
         return await self.runs.aget(run_id)
 
-    def attempts(self, run_id: str) -> builtins.list[Attempt]:
-        """Every attempt of a run, oldest first: who worked on it, and how it ended."""
-        return self.runs.attempts(run_id)
+    def attempts(self, run_id: str, *, after: int = 0, limit: int = 1000) -> builtins.list[Attempt]:
+        """Attempts of a run, oldest first, from beyond number `after`: who worked on it, and how each ended.
 
-    async def aattempts(self, run_id: str) -> builtins.list[Attempt]:
-        return await self.runs.aattempts(run_id)
+        A run that snoozes may have any number of them: `after=max(run.attempt - 20, 0)` are the newest 20.
+        """
+        return self.runs.attempts(run_id, after=after, limit=limit)
+
+    async def aattempts(self, run_id: str, *, after: int = 0, limit: int = 1000) -> builtins.list[Attempt]:
+        return await self.runs.aattempts(run_id, after=after, limit=limit)
 
     def why(self, run_id: str) -> str:
         """Why a run is not running (or how it ended), in a sentence or two."""
@@ -1345,12 +1363,12 @@ class ClientVerbs:
     async def aexecution(self, execution_id: str) -> Execution:
         return await self.executions.aget(execution_id)
 
-    def invocations(self, execution_id: str) -> builtins.list[Invocation]:
-        """Every attempt of an execution, oldest first."""
-        return self.executions.invocations(execution_id)
+    def invocations(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> builtins.list[Invocation]:
+        """Attempts of an execution, oldest first, from beyond number `after`."""
+        return self.executions.invocations(execution_id, after=after, limit=limit)
 
-    async def ainvocations(self, execution_id: str) -> builtins.list[Invocation]:
-        return await self.executions.ainvocations(execution_id)
+    async def ainvocations(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> builtins.list[Invocation]:
+        return await self.executions.ainvocations(execution_id, after=after, limit=limit)
 
     def drain_worker(self, worker_id: str) -> SeenWorker:
         """Have a worker claim nothing until `resume_worker`; what it runs goes on, what it has not begun goes back.

@@ -45,6 +45,7 @@ from workbell.stores.workers.workers import StoredWorkers
 
 SCAN = 20_000  # runs that one search reads where no index leads to the wanted ones
 MOST_COUNTED = 10_000
+MOST_ATTEMPTS = 1000  # of a run, in one answer; each may have an error of 16 KiB
 
 
 class Head(NamedTuple):
@@ -227,8 +228,8 @@ class RunsPort(Protocol):
     def list(self, wanted: Filter) -> builtins.list[Run]:
         """By all words of a filter but the fields of payloads, and whether they were retried."""
 
-    def attempts(self, run_id: str) -> builtins.list[Attempt]:
-        """The ended attempts of a run, stored apart from it, oldest first."""
+    def attempts(self, run_id: str, *, after: int = 0, limit: int = MOST_ATTEMPTS) -> builtins.list[Attempt]:
+        """The ended attempts of a run, stored apart from it, oldest first: up to `limit`, beyond number `after`."""
 
     def pending(
         self,
@@ -398,6 +399,11 @@ class LimitUses(Protocol):
 
     def uses(self, limits: Sequence[Limit]) -> dict[int, Use]:
         """How much of these limits is taken, by their ids; it may be more in the next moment."""
+
+
+def newest_attempts(store: CoreStore, run: Run) -> list[Attempt]:
+    """The last 1,000 ended attempts of a run: their numbers are those up to its `attempt`."""
+    return store.runs.attempts(run.id, after=max(run.attempt - MOST_ATTEMPTS, 0), limit=MOST_ATTEMPTS)
 
 
 class CoreStore(Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
-from workbell.http.framework.bounded_pages import PageSource, by_id, page_of, read_page
+from workbell.http.framework.bounded_pages import WITH_TEXT, PageSource, by_id, read_page
 from workbell.http.framework.call import ApiCall
 from workbell.http.framework.operations import Served
 from workbell.model.execution import Execution, Invocation
@@ -36,5 +36,11 @@ async def get(call: ApiCall, execution_id: str) -> Execution:
 
 @served(executions.invocations)
 async def invocations(call: ApiCall, execution_id: str, query: AttemptsQuery) -> ListPage[Invocation]:
-    found = await call.client.ainvocations(execution_id)
-    return page_of(found, _number, query.after, query.limit)
+    client = call.client
+    source = PageSource(
+        lambda after, number: client.invocations(execution_id, after=after or 0, limit=number),
+        _number,
+        largest=WITH_TEXT,
+    )
+    page = await client.runtime.hop(read_page, source, query.after, query.limit)
+    return page.answer(lambda one: str(one.attempt_number))

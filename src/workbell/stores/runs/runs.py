@@ -16,7 +16,7 @@ from workbell.stores import rows
 from workbell.stores.database import Conflict, Database, Rows, Statement, read_rows, write_rows
 from workbell.stores.limits.limits import LimitedClaims
 from workbell.stores.pending_entry import PENDING, write_action, write_guarded
-from workbell.stores.port import Filter, Head, Held, Lease, LeaseTerms, LimitsOfLanes, Pick, Renewed
+from workbell.stores.port import MOST_ATTEMPTS, Filter, Head, Held, Lease, LeaseTerms, LimitsOfLanes, Pick, Renewed
 from workbell.stores.reports.search import Search
 from workbell.stores.runs.claiming import START, ChosenRuns, claim, claims
 from workbell.stores.runs.finding import find_runs
@@ -173,8 +173,9 @@ class StoredRuns:
     def list(self, wanted: Filter) -> builtins.list[Run]:
         return self._search.list(wanted)
 
-    def attempts(self, run_id: str) -> builtins.list[Attempt]:
-        return [rows.attempt_from(row) for row in read_rows(self._database, "attempts", id=run_id)]
+    def attempts(self, run_id: str, *, after: int = 0, limit: int = MOST_ATTEMPTS) -> builtins.list[Attempt]:
+        found = read_rows(self._database, "attempts", id=run_id, after=after, limit=limit)
+        return [rows.attempt_from(row) for row in found]
 
     def pending(
         self,

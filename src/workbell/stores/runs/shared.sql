@@ -125,9 +125,9 @@ UPDATE workbell_runs SET alone = :yes WHERE id = :id AND token = :token AND stat
 -- set_progress: what a handler reports on its way
 UPDATE workbell_runs SET progress = :progress WHERE id = :id AND token = :token AND status = 'running' RETURNING id
 
--- attempts: ended attempts of a run
+-- attempts: a page of the ended attempts of a run, beyond a number; a run that snoozes may have any number of them
 SELECT run, number, status, started_at, finished_at, worker, error, result, token
-FROM workbell_attempts WHERE run = :id ORDER BY number
+FROM workbell_attempts WHERE run = :id AND number > :after ORDER BY number LIMIT :limit
 
 -- export_runs: all live runs, by id
 SELECT {live} FROM workbell_runs r WHERE r.id > :after ORDER BY r.id LIMIT :limit
