@@ -80,7 +80,7 @@ WANTED: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "list_unread": ("workbell_notifications_user", {"tenant": "t1", "user_id": 1, "before": HALF, "limit": LIMIT}),
     "new_notifications": ("workbell_notifications_pkey", {"after": HALF, "limit": LIMIT}),
-    "delete_notifications": ("workbell_notifications_created", {"before": LATER, "limit": LIMIT}),
+    "delete_notifications": ("workbell_notifications_created", {"before": LATER, "limit": LIMIT, "parts": 5000}),
     "survey_targets": ("workbell_lanes_target", {"tenant": "t1", "targets": ["press", "a21"], "limit": LIMIT}),
     "known_tenants": ("workbell_lanes_job", {}),
     "totals": ("workbell_tallies_pkey", {"minute": EPOCH}),

@@ -167,11 +167,11 @@ def test_a_statement_goes_by_its_index(connection: sqlite3.Connection, name: str
 @pytest.mark.parametrize(
     ("name", "way"),
     [
-        ("delete_finished", "SEARCH workbell_history USING COVERING INDEX sqlite_autoindex_workbell_history_1 (id=?)"),
-        ("delete_attempts", "SEARCH workbell_attempts USING INDEX sqlite_autoindex_workbell_attempts_1 (run=?)"),
-        ("delete_logs", "SEARCH workbell_logs USING"),
-        ("delete_events", "SEARCH workbell_events USING"),
-        ("delete_matches", "SEARCH workbell_matches USING PRIMARY KEY (event=?)"),
+        ("delete_finished", "SEARCH h USING COVERING INDEX sqlite_autoindex_workbell_history_1 (id=?)"),
+        ("delete_attempts", "SEARCH a USING COVERING INDEX sqlite_autoindex_workbell_attempts_1 (run=?)"),
+        ("delete_logs", "SEARCH workbell_logs USING PRIMARY KEY (run=? AND attempt=? AND line=?)"),
+        ("delete_events", "SEARCH e USING COVERING INDEX"),
+        ("delete_matches", "SEARCH workbell_matches USING PRIMARY KEY (event=? AND subscriber=?)"),
         ("move", "SEARCH r USING"),
         ("run_of_key", "SEARCH r USING"),
     ],

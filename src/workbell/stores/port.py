@@ -426,7 +426,7 @@ class CoreStore(Protocol):
     def prune(self, now: datetime, limit: int, kinds: Counter[str] | None = None) -> int:
         """Remove finished runs with all that belongs to them, ticks, keys and all else past its retention; how many.
 
-        How many there were of each kind is added to `kinds`.
+        At least `limit` means that there may be more. How many there were of each kind is added to `kinds`.
 
         A run that still holds a key stays until the key expires, and counts once when it is postponed.
         """

@@ -6,7 +6,6 @@ import builtins
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 from workbell.errors import StoreUnavailable
 from workbell.model.clock import EPOCH
@@ -17,6 +16,7 @@ from workbell.stores.database import Conflict, Database, Rows, Statement, read_r
 from workbell.stores.limits.limits import LimitedClaims
 from workbell.stores.pending_entry import PENDING, write_action, write_guarded
 from workbell.stores.port import MOST_ATTEMPTS, Filter, Head, Held, Lease, LeaseTerms, LimitsOfLanes, Pick, Renewed
+from workbell.stores.pruning import Pruned, remove_with_parts
 from workbell.stores.reports.search import Search
 from workbell.stores.runs.claiming import START, ChosenRuns, claim, claims
 from workbell.stores.runs.finding import find_runs
@@ -150,20 +150,16 @@ class StoredRuns:
             pass  # others write between two rounds
         return not read_rows(self._database, "waits_ahead", now=now)
 
-    def prune(self, now: datetime, limit: int) -> tuple[int, int]:
+    def prune(self, now: datetime, limit: int) -> tuple[Pruned, int]:
         """Remove finished runs whose time is over, with attempts and logs, and keys; how many there were of each."""
-        gone = 0
-        left: dict[str, Any] = {"now": now, "limit": limit}
-        if self._database.dialect.one_writer:  # several statements here, one elsewhere
-            gone = len(write_rows(self._database, "put_off", **left))
-            left["limit"] = limit - gone
-            batch = [Statement(name, left) for name in ("delete_attempts", "delete_logs", "delete_finished")]
-            gone += len(self._database.write(batch)[-1])
-        else:
-            gone = len(write_rows(self._database, "delete_finished", **left))
+        put_off = 0
+        if self._database.dialect.one_writer:  # elsewhere a part of the statement that removes
+            put_off = len(write_rows(self._database, "put_off", now=now, limit=limit))
+        left = {"now": now, "limit": limit - put_off}
+        gone = remove_with_parts(self._database, "delete_finished", ("delete_attempts", "delete_logs"), left)
         keys = len(write_rows(self._database, "drop_keys", now=now, limit=limit))
         self._lanes.prune(now)
-        return gone, keys
+        return gone._replace(rows=gone.rows + put_off), keys
 
     # Reading
 

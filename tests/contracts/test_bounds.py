@@ -1,0 +1,104 @@
+"""Bounds of writes and reads, on SQLite and PostgreSQL: what is beyond one comes in the next round, and nothing is lost.
+
+The bounds are made small here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+import pytest
+
+from tests.support.statements import watch_statements
+from workbell.model import state
+from workbell.model.event import Match, MatchOutcome
+from workbell.model.ids import new_id
+from workbell.model.log_line import LogLine
+from workbell.model.notification import Notification
+from workbell.model.run import Run
+from workbell.stores import pruning
+from workbell.stores.port import Store
+from workbell.stores.store_page import StorePage
+from workbell.testing.contracts.making import KEEP, START, after, claim, claimed
+from workbell.testing.contracts.parts.events import emitted, fact, settle
+
+PARTS = 4
+OVER = START + timedelta(days=365)
+
+
+@pytest.fixture
+def store(sql_store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setattr(pruning, "MOST_PARTS", PARTS)
+    return sql_store
+
+
+def pruned(store: Store) -> Iterator[Counter[str]]:
+    """What each round has removed, until nothing is left; it says so as long as there may be more."""
+    while True:
+        kinds: Counter[str] = Counter()
+        count = store.prune(OVER, 100, kinds)
+        yield kinds
+        if count < 100:
+            return
+
+
+def with_lines(store: Store, count: int) -> Run:
+    run = claimed(store)
+    store.logs.add([(run.token, LogLine(run.id, 1, n, after(n), "INFO", "a line")) for n in range(count)])
+    store.runs.apply([state.succeed(run, after(3), result=None, keep=KEEP.succeeded)])
+    return run
+
+
+def with_attempts(store: Store, count: int) -> Run:
+    run = claimed(store)
+    for number in range(count):
+        store.runs.apply([state.release(run, after(number), started_at=after(number))])
+        (run,) = claim(store, at=number)
+    store.runs.apply([state.succeed(run, after(count), result=None, keep=KEEP.succeeded)])
+    return run
+
+
+def lines_of(store: Store, run: Run) -> int:
+    return len(store.logs.list(run.id, after=(0, -1), limit=1000))
+
+
+class TestRemoval:
+    def test_log_lines_go_in_batches_and_their_run_with_the_last(self, store: Store) -> None:
+        few, many = with_lines(store, 1), with_lines(store, 9)
+        left = []
+        for _ in pruned(store):
+            left.append((lines_of(store, few) + lines_of(store, many), many.id in store.runs.find([many.id])))
+        assert left == [(6, True), (2, True), (0, False)]
+
+    def test_attempts_go_in_batches(self, store: Store) -> None:
+        run = with_attempts(store, 9)
+        left = [(len(store.runs.attempts(run.id)), run.id in store.runs.find([run.id])) for _ in pruned(store)]
+        assert left == [(5, True), (1, True), (0, False)]
+
+    def test_a_run_is_counted_once(self, store: Store) -> None:
+        with_lines(store, 9)
+        with_attempts(store, 2)
+        assert sum((kinds for kinds in pruned(store)), Counter()) == {"runs": 2}
+
+    def test_matches_go_in_batches_and_their_event_with_the_last(self, store: Store) -> None:
+        (event,) = emitted(store, fact())
+        settle(store, event)
+        store.load(StorePage(matches=[Match(event.id, new_id(), MatchOutcome.DISABLED, after(0)) for _ in range(9)]))
+        left = [
+            (len(store.events.matches(event.id, after=None, limit=99)), len(store.events.find([event.id])))
+            for _ in pruned(store)
+        ]
+        assert left == [(5, 1), (1, 1), (0, 0)]
+
+    def test_read_marks_go_in_batches_and_their_notification_with_the_last(self, store: Store) -> None:
+        sent = Notification(new_id(), "default", None, "{}", after(0))
+        store.notifications.add([sent])
+        for user in range(9):
+            store.notifications.mark_read("default", user, [sent.id], after(1))
+        left = []
+        for _ in pruned(store):
+            pages = list(store.export())
+            left.append((sum(len(page.reads) for page in pages), sum(len(page.notifications) for page in pages)))
+        assert left == [(5, 1), (1, 1), (0, 0)]
