@@ -1,4 +1,4 @@
-"""Bounds of writes and reads, on SQLite and PostgreSQL: what is beyond one comes in the next round, and nothing is lost.
+"""Bounds of writes and reads, on SQLite and PostgreSQL: what is beyond one comes in the next round; nothing is lost.
 
 The bounds are made small here.
 """
@@ -6,7 +6,7 @@ The bounds are made small here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -17,11 +17,13 @@ from workbell.model.event import Match, MatchOutcome
 from workbell.model.ids import new_id
 from workbell.model.log_line import LogLine
 from workbell.model.notification import Notification
-from workbell.model.run import Run
+from workbell.model.run import Run, Status
 from workbell.stores import pruning
 from workbell.stores.port import Store
+from workbell.stores.schedules import schedules
 from workbell.stores.store_page import StorePage
-from workbell.testing.contracts.making import KEEP, START, after, claim, claimed
+from workbell.testing.contracts.core.scheduling import begin, fire, run_of, running, runs_of, schedule, stored
+from workbell.testing.contracts.making import KEEP, START, add, after, claim, claimed, find
 from workbell.testing.contracts.parts.events import emitted, fact, settle
 
 PARTS = 4
@@ -62,6 +64,39 @@ def with_attempts(store: Store, count: int) -> Run:
 
 def lines_of(store: Store, run: Run) -> int:
     return len(store.logs.list(run.id, after=(0, -1), limit=1000))
+
+
+def read_by(name: str, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many rows each call of a statement answers from now on."""
+    found: list[int] = []
+    watch_statements(lambda query, rows: found.append(len(rows)) if query == name else None, monkeypatch.setattr)
+    return found
+
+
+class TestTicks:
+    @pytest.fixture(autouse=True)
+    def rounds(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(schedules, "ROUND", 2)
+
+    def test_runs_in_the_way_make_room_in_rounds(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Any number of runs may wait for a schedule that replaces its last run since yesterday."""
+        (known,) = begin(store, schedule())
+        busy = [running(store, known) for _ in range(3)]
+        waiting = add(store, *[run_of(known, 1) for _ in range(6)])
+        found = read_by("overlaps_of", monkeypatch)
+        assert store.schedules.write([fire(known, 2, cancel_live=True)]) == {known.id}
+        assert (max(found), sum(found)) == (3, 3 + 3 + 3 + 3 + 1)
+        assert {find(store, run).status for run in waiting} == {Status.CANCELED}
+        assert all(find(store, run).cancel_requested for run in busy)
+        (new,) = [run for run in runs_of(store, known) if run.status is Status.QUEUED]
+        assert new.id == stored(store, known).last_run_id
+
+    def test_whoever_comes_second_ends_none(self, store: Store) -> None:
+        (known,) = begin(store, schedule())
+        assert store.schedules.write([fire(known, 1)]) == {known.id}
+        waiting = add(store, *[run_of(known, 1) for _ in range(6)])
+        assert store.schedules.write([fire(known, 2, cancel_live=True)]) == set()
+        assert {find(store, run).status for run in waiting} == {Status.QUEUED}
 
 
 class TestRemoval:
