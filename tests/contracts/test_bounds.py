@@ -20,10 +20,12 @@ from workbell.model.notification import Notification
 from workbell.model.run import Run, Status
 from workbell.stores import pruning
 from workbell.stores.port import Store
+from workbell.stores.reports import recent, reports
+from workbell.stores.runs import runs as stored_runs
 from workbell.stores.schedules import schedules
 from workbell.stores.store_page import StorePage
 from workbell.testing.contracts.core.scheduling import begin, fire, run_of, running, runs_of, schedule, stored
-from workbell.testing.contracts.making import KEEP, START, add, after, claim, claimed, find
+from workbell.testing.contracts.making import KEEP, START, add, after, claim, claimed, find, request
 from workbell.testing.contracts.parts.events import emitted, fact, settle
 
 PARTS = 4
@@ -97,6 +99,62 @@ class TestTicks:
         waiting = add(store, *[run_of(known, 1) for _ in range(6)])
         assert store.schedules.write([fire(known, 2, cancel_live=True)]) == set()
         assert {find(store, run).status for run in waiting} == {Status.QUEUED}
+
+
+class TestReports:
+    def test_what_waits_for_workers_is_counted_by_pages_of_lanes(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(reports, "PAGE", 2)
+        add(store, *[request(queue=f"q{number}") for number in range(5)], request(queue="q1"), request(tenant="b"))
+        add(store, request(target="press"))
+        found = read_by("load_of_lanes", monkeypatch)
+        loads = store.reports.load("default", None, 100)
+        assert {one.lane.queue: one.queued for one in loads} == {"q0": 1, "q1": 2, "q2": 1, "q3": 1, "q4": 1}
+        assert [(one.lane.queue, one.queued) for one in store.reports.load("default", ["q1", "x"], 100)] == [("q1", 2)]
+        assert found == [2, 2, 2, 0] * 2
+
+    def test_the_newest_retry_is_read_alone(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Somebody may repeat a run every minute."""
+        (run,) = add(store, request())
+        ended = add(store, *[request(retry_of=run.id) for _ in range(4)])
+        store.runs.apply([state.cancel(one, after(1), reason="-", keep=KEEP.other) for one in ended])
+        newest = max(one.id for one in ended)
+        live, finished = read_by("live_retries", monkeypatch), read_by("finished_retries", monkeypatch)
+        assert store.reports.retries([run.id])[run.id].id == newest
+        newer = add(store, *[request(retry_of=run.id) for _ in range(4)])
+        assert store.reports.retries([run.id])[run.id].id == max(one.id for one in newer)
+        assert (live, finished) == ([0, 1], [1, 1])
+
+    def test_the_last_runs_of_a_job_with_more_lanes_than_are_looked_at(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(recent, "MOST_LANES", 3)
+        monkeypatch.setattr(recent, "NEWEST", 4)
+        runs = sorted((request(lane_key=f"k{number}") for number in range(9)), key=lambda new: new.run.id)
+        made = add(store, *runs)
+        store.runs.apply([state.cancel(run, after(9), reason="-", keep=KEEP.other) for run in made])
+        found = read_by("lanes_of_jobs", monkeypatch)
+        assert [one.id for one in store.reports.recent("default", ["work"], 4)["work"]] == [
+            run.id for run in reversed(made[-4:])
+        ]
+        assert found == [3]
+
+
+class TestSentAgain:
+    def test_any_lane_is_drawn(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of many lanes with queued runs a few are looked at, and others the next time."""
+        monkeypatch.setattr(stored_runs, "DRAWN_FROM", 2)
+        first = add(store, *[request(queue=f"q{number}") for number in range(4)])
+        add(store, *[request(queue="q0", at=60) for _ in range(9)])
+        seen: set[str] = set()
+        for _ in range(500):
+            drawn = store.runs.pending(queued_before=after(30), limit=3)
+            assert len(drawn) <= 3
+            seen |= {run.id for run in drawn}
+            if len(seen) == 4:
+                break
+        assert seen == {run.id for run in first}
 
 
 class TestRemoval:

@@ -85,17 +85,24 @@ WANTED: dict[str, tuple[str, dict[str, Any]]] = {
     "known_tenants": ("workbell_lanes_job", {}),
     "totals": ("workbell_tallies_pkey", {"minute": EPOCH}),
     "delete_tallies": ("workbell_tallies_pkey", {"total": EPOCH, "before": LATER, "limit": LIMIT}),
-    "waiting_targets": ("workbell_lanes_target", {}),
-    "load_of_lanes": ("workbell_runs_queued", {"tenant": "t1", "every": False, "queues": ["q5"], "most": LIMIT}),
+    "waiting_targets": ("workbell_lanes_target", {"tenant": ["t1", "t0"], "target": ["press", "a20"]}),
+    "load_of_lanes": (
+        "workbell_runs_queued",
+        {"tenant": "t1", "every": False, "queues": ["q5"], "most": LIMIT, "after": 99, "limit": LIMIT},
+    ),
+    "queued_before": ("workbell_runs_queued", {"time": LATER, "lane": 3000, "scan": LIMIT, "limit": LIMIT}),
+    "live_retries": ("workbell_runs_retry", {"id": [HALF, OLDEST], "most": LIMIT}),
+    "finished_retries": ("workbell_history_retry", {"id": [HALF, OLDEST]}),
     "sum_tallies": (
         "workbell_tallies_tenant",
         {"tenant": "t1", "since": LAST, "until": after(60 * MANY), "step": 300, "job": None, "queue": None},
     ),
-    "lanes_of_jobs": ("workbell_history_lane", {"tenant": "t1", "jobs": ["work"], "most": LIMIT}),
+    "lanes_of_jobs": ("workbell_history_lane", {"tenant": "t1", "job": ["work"], "most": LIMIT}),
+    "lanes_of_newest": ("workbell_history_pkey", {"tenant": "t1", "jobs": ["work"], "scan": LIMIT}),
     "recent_of_lanes": ("workbell_history_lane", {"lane": [AIMED.id, 7], "oldest": [OLDEST, HALF], "limit": LIMIT}),
     "ended_runs": ("workbell_history_pkey", {"ids": [HALF, OLDEST]}),
 }
-MORE_PAGES = {"list_unread": MANY // 5, "waiting_targets": MANY // 4}  # they pass over what is read, or has no runs
+MORE_PAGES = {"list_unread": MANY // 5}  # it passes over what is read
 
 
 @pytest.fixture

@@ -390,8 +390,8 @@ class ReportsPort(Protocol):
     def unreadable_runs(self) -> builtins.list[Run]:
         """Live runs of all tenants that cannot be read as they are stored, among the first 10,000 by age."""
 
-    def waiting_targets(self) -> set[tuple[str, str]]:
-        """Tenants and targets with queued runs: one read serves all agents that wait."""
+    def waiting_targets(self, among: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Those of these tenants and targets that have queued runs: one read serves all agents that wait."""
 
 
 class LimitUses(Protocol):

@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from functools import partial
+from random import randrange
 
 from workbell.errors import StoreUnavailable
 from workbell.model.clock import EPOCH
@@ -28,6 +29,7 @@ from workbell.stores.runs.moving import first_of_each, has_company, moved, movin
 DISPATCH = MOVES[Move.DISPATCH]
 RUNNING = MOVES[Move.START].targets[0].value
 TRIES = 20  # of transitions, where each time others have moved some of the runs
+DRAWN_FROM = 5000  # queued runs, at the most twice as many: some of them are sent to a queue again
 RESTARTED = 1000  # waits that start again in one write
 LEASED = ("id", "token", "status")
 SEEN = ("id", "token", "until", "expected")
@@ -181,7 +183,8 @@ class StoredRuns:
         queued_before: datetime | None = None,
     ) -> builtins.list[Run]:
         if queued_before is not None:
-            return self._lanes.query("queued_before", time=queued_before, limit=limit)
+            values = {"time": queued_before, "lane": randrange(2**63), "scan": DRAWN_FROM, "limit": limit}
+            return self._lanes.query("queued_before", **values)
         return self._lanes.query("pending_accepted", process=accepted_by, limit=limit)
 
     def accepting(self) -> builtins.list[str]:

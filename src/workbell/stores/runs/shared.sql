@@ -86,12 +86,23 @@ AND status = :from_status
 RETURNING {started}
 
 -- queued_before: runs that workers could have taken for a while; any of them, in no order
-SELECT {live} FROM workbell_runs r JOIN workbell_lanes l ON l.id = r.lane
-WHERE r.status = 'queued' AND r.updated_at < :time AND l.target IS NULL AND NOT EXISTS (SELECT 1 FROM workbell_pauses p
-    WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job))
-AND NOT EXISTS (SELECT 1 FROM workbell_jobs j
-    WHERE j.tenant = l.tenant AND j.name = l.job AND j.source = 'api' AND NOT j.enabled)
-ORDER BY random() LIMIT :limit
+-- Drawn from the next `scan` queued runs behind a lane, and from as many in the beginning, as behind it may be none.
+WITH seen AS MATERIALIZED (
+    SELECT * FROM (SELECT id, lane, updated_at FROM workbell_runs WHERE status = 'queued' AND lane >= :lane
+        ORDER BY lane, rank, scheduled_for LIMIT :scan) AS behind
+    UNION ALL
+    SELECT * FROM (SELECT id, lane, updated_at FROM workbell_runs WHERE status = 'queued' AND lane < :lane
+        ORDER BY lane, rank, scheduled_for LIMIT :scan) AS beginning
+), drawn AS MATERIALIZED (
+    SELECT seen.id FROM seen WHERE seen.updated_at < :time
+    AND (SELECT 1 FROM workbell_lanes l WHERE l.id = seen.lane AND l.target IS NULL
+        AND (SELECT 1 FROM workbell_pauses p
+            WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job) LIMIT 1) IS NULL
+        AND (SELECT 1 FROM workbell_jobs j
+            WHERE j.tenant = l.tenant AND j.name = l.job AND j.source = 'api' AND NOT j.enabled) IS NULL) IS NOT NULL
+    ORDER BY random() LIMIT :limit
+)
+SELECT {live} FROM drawn CROSS JOIN workbell_runs r WHERE r.id = drawn.id
 
 -- held_by: running runs of one worker
 SELECT {live} FROM workbell_runs r WHERE r.status = 'running' AND r.worker = :worker
