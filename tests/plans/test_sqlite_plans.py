@@ -105,7 +105,7 @@ WANTED = {
     "find_token": "hash=?",
     "tokens_with_ids": "id=?",
     "redeem_token": "hash=?",
-    "list_tokens": "workbell_tokens_tenant (tenant=?)",
+    "list_tokens": "workbell_tokens_tenant (tenant=? AND id>?)",
     "see_tokens": "id=?",
     "delete_expired_tokens": "workbell_tokens_expiry (expires_at<?)",
     "delete_revoked_tokens": "workbell_tokens_revoked (revoked_at<?)",

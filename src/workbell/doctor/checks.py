@@ -158,7 +158,7 @@ def check_rows(store: Store, numbers: Numbers) -> Iterator[Finding]:
         *(("trigger", trigger.name, trigger) for trigger in store.subscribers.list_triggers()),
         *(("endpoint", endpoint.id, endpoint) for endpoint in store.subscribers.list_endpoints()),
         *(("agent", agent.name, agent) for agent in store.agents.list()),
-        *(("token", token.id, token) for token in store.tokens.list()),
+        *(("token", token.id, token) for page in store.tokens.export() for token in page),
         *(("tenant", tenant.name, tenant) for tenant in store.tenants.list()),
         *(("worker", worker.id, worker) for worker in store.workers.list()),
         *(("run", run.id, run) for run in store.reports.unreadable_runs()),

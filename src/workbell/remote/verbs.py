@@ -991,12 +991,15 @@ class RemoteTokens(RemotePart):
     async def arevoke(self, token_id: str, *, tenant: str | None = None) -> Token:
         return await self._transport.afollow(plans.tokens_revoke(token_id=token_id, tenant=tenant))
 
-    def list(self, *, tenant: str | None = None) -> Sequence[Token]:
-        """All tokens, oldest first, also those that are revoked or over; not those that live for seconds only."""
-        return self._transport.follow(plans.tokens_list(tenant=tenant))
+    def list(self, *, tenant: str | None = None, after: str | None = None, limit: int = 1000) -> Sequence[Token]:
+        """Tokens by age, also those that are revoked or over; not those that live for seconds only.
 
-    async def alist(self, *, tenant: str | None = None) -> Sequence[Token]:
-        return await self._transport.afollow(plans.tokens_list(tenant=tenant))
+        Up to `limit` of them; `after` is the id of the last one of the page before.
+        """
+        return self._transport.follow(plans.tokens_list(tenant=tenant, after=after, limit=limit))
+
+    async def alist(self, *, tenant: str | None = None, after: str | None = None, limit: int = 1000) -> Sequence[Token]:
+        return await self._transport.afollow(plans.tokens_list(tenant=tenant, after=after, limit=limit))
 
     def get(self, token_id: str, *, tenant: str | None = None) -> Token:
         """A token by its id."""
@@ -1027,12 +1030,15 @@ class RemoteTenants(RemotePart):
     async def aget(self, name: str) -> Tenant:
         return await self._transport.afollow(ask(BY_VERB["tenants.get"], {"name": name}))
 
-    def list(self) -> Sequence[Tenant]:
-        """All that are known, by name; one that nothing was set for has a weight of 1 and no limits."""
-        return self._transport.follow(ask(BY_VERB["tenants.list"], {}))
+    def list(self, *, after: str = "", limit: int = 1000) -> Sequence[Tenant]:
+        """Tenants by name; one that nothing was set for has a weight of 1 and no limits.
 
-    async def alist(self) -> Sequence[Tenant]:
-        return await self._transport.afollow(ask(BY_VERB["tenants.list"], {}))
+        Up to `limit` of them; `after` is the name of the last one of the page before.
+        """
+        return self._transport.follow(ask(BY_VERB["tenants.list"], {"after": after, "limit": limit}))
+
+    async def alist(self, *, after: str = "", limit: int = 1000) -> Sequence[Tenant]:
+        return await self._transport.afollow(ask(BY_VERB["tenants.list"], {"after": after, "limit": limit}))
 
     def delete(self, name: str) -> None:
         """Forget what was set for a tenant: its weight is 1 again, and its limits are gone. Its runs stay."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbell.errors import Forbidden, TenantNotFound
-from workbell.http.framework.bounded_pages import by_name, page_of
+from workbell.http.framework.bounded_pages import WITH_TEXT, PageSource, by_name, page_of, read_page
 from workbell.http.framework.call import ApiCall
 from workbell.http.framework.operations import Served
 from workbell.model.access import EVERY_TENANT
@@ -17,8 +17,18 @@ served = Served()
 
 @served(tenants.list_)
 async def list_(call: ApiCall, query: TenantsQuery) -> ListPage[TenantShown]:
-    known = [one for one in await call.client.tenants.alist() if call.access.may_act_for(one.name)]
-    return page_of(known, by_name, query.after, query.limit, TenantShown.of)
+    if call.access.tenant == EVERY_TENANT:
+        tenants = call.client.tenants
+        source = PageSource(
+            lambda after, number: tenants.list(after=after or "", limit=number), by_name, TenantShown.of, WITH_TEXT
+        )
+        page = await call.client.runtime.hop(read_page, source, query.after, query.limit)
+        return page.answer(by_name)
+    try:
+        own = [await call.client.tenants.aget(call.access.tenant)]
+    except TenantNotFound:
+        own = []
+    return page_of(own, by_name, query.after, query.limit, TenantShown.of)
 
 
 @served(tenants.get)

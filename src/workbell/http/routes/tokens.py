@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from heapq import merge
+from itertools import islice
+
 from starlette.responses import Response
 
 from workbell.access.token_request import end_of
+from workbell.access.tokens import check_page, shown_tokens
 from workbell.errors import Forbidden, TokenNotFound
 from workbell.http.framework.bounded_pages import by_id, page_of
 from workbell.http.framework.call import ApiCall
@@ -58,11 +63,17 @@ def _check(call: ApiCall, asked: TokenBody) -> None:
 
 @served(tokens.list_)
 async def list_(call: ApiCall, query: TokensQuery) -> ListPage[TokenShown]:
-    known = [*await call.client.tokens.alist()]
-    if call.access.tenant == EVERY_TENANT:
-        known += await call.client.tokens.alist(tenant=EVERY_TENANT)
-    now = call.client.store.clock.now()
-    found = [one for one in known if query.also_ended or one.is_valid(now) or one.unreadable is not None]
+    check_page(query.after or None, query.limit)
+    store, tenant = call.client.store, call.client.tenant
+    whose, now = (tenant, EVERY_TENANT) if call.access.tenant == EVERY_TENANT else (tenant,), store.clock.now()
+
+    def read() -> Sequence[Token]:
+        """One more than the page has: of those that are shown, in the order of their ids, page by page of the store."""
+        known = merge(*(shown_tokens(store, one, query.after or None) for one in whose), key=by_id)
+        shown = (one for one in known if query.also_ended or one.is_valid(now) or one.unreadable is not None)
+        return [*islice(shown, query.limit + 1)]
+
+    found = await call.client.runtime.hop(read)
     return page_of(found, by_id, query.after, query.limit, lambda token: TokenShown.of(token, now))
 
 

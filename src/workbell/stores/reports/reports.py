@@ -111,9 +111,10 @@ class StoredReports:
 
     def retries(self, ids: Iterable[str]) -> dict[str, RetryRun]:
         """The newest retry of each of these runs, if it has one that still exists."""
-        wanted = {"rows": Rows(("id",), [[one] for one in set(ids)]), "most": MOST_RETRIES}
-        if not wanted["rows"].values:
+        rows = Rows(("id",), [[one] for one in sorted(set(ids))])
+        if not rows.values:
             return {}
+        wanted: dict[str, Any] = {"rows": rows, "most": MOST_RETRIES}
         # Live runs are read first: one that ends between the two statements is then found in history.
         live, finished = self._database.read([Statement("live_retries", wanted), Statement("finished_retries", wanted)])
         return {
