@@ -65,9 +65,9 @@ SELECT tenant FROM (
 ) AS known ORDER BY tenant LIMIT :limit
 
 -- trace_of_tenant: whether a tenant has a lane or a token
--- As a minimum, one step in an index. For an EXISTS of a common tenant PostgreSQL expects to meet a row soon, and scans.
-SELECT 1 WHERE (SELECT min(tenant) FROM workbell_lanes WHERE tenant = :name) IS NOT NULL
-OR (SELECT min(tenant) FROM workbell_tokens WHERE tenant = :name) IS NOT NULL
+-- The first from a name on is one step in an index. With an equality PostgreSQL expects to meet a row soon, and scans.
+SELECT 1 WHERE (SELECT min(tenant) FROM workbell_lanes WHERE tenant >= :name) = :name
+OR (SELECT min(tenant) FROM workbell_tokens WHERE tenant >= :name) = :name
 
 -- all_audit: the entries of all tenants, newest first
 SELECT {audit_columns} FROM workbell_audit WHERE id < :before ORDER BY id DESC LIMIT :limit
