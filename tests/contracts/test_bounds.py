@@ -114,6 +114,29 @@ class TestReports:
         assert [(one.lane.queue, one.queued) for one in store.reports.load("default", ["q1", "x"], 100)] == [("q1", 2)]
         assert found == [2, 2, 2, 0] * 2
 
+    def test_live_runs_are_counted_to_a_limit(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        """And what is counted says that there may be more."""
+        monkeypatch.setattr(reports, "MOST_COUNTED", 3)
+        monkeypatch.setattr(reports, "SCHEDULED", 4)
+        monkeypatch.setattr(reports, "PAGE", 2)
+        add(store, *[request(queue="long", at=number) for number in range(5)], request(queue="short"))
+        add(store, *[request(queue=f"q{number}", tenant="b") for number in range(5)])
+        found = {one.lane.queue: one for one in store.reports.counts("default")}
+        counted = {name: (one.queued, one.capped) for name, one in found.items()}
+        assert counted == {"long": (3, ("queued",)), "short": (1, ())}
+        assert found["long"].due_since == after(0)
+        assert len(store.reports.counts()) == 7
+        add(store, *[request(queue="later", delay=60 + number) for number in range(4)])
+        (later,) = [one for one in store.reports.counts("default") if one.lane.queue == "later"]
+        assert (later.scheduled, later.capped) == (4, ())
+        add(store, request(queue="later", delay=99))
+        every = {one.lane.queue: one for one in store.reports.counts("default")}
+        assert (every["later"].scheduled, every["later"].capped, every["long"].capped) == (
+            4,
+            ("scheduled",),
+            ("queued", "scheduled"),
+        )
+
     def test_the_newest_retry_is_read_alone(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         """Somebody may repeat a run every minute."""
         (run,) = add(store, request())

@@ -88,6 +88,13 @@ WANTED: dict[str, tuple[str, dict[str, Any]]] = {
     "trace_of_tenant": ("workbell_lanes_", {"name": "nobody"}),
     "totals": ("workbell_tallies_pkey", {"minute": EPOCH}),
     "delete_tallies": ("workbell_tallies_pkey", {"total": EPOCH, "before": LATER, "limit": LIMIT}),
+    "queued_lanes": ("workbell_runs_queued", {"after": 99, "limit": LIMIT, "most": LIMIT}),
+    "queued_lanes_of_tenant": (
+        "workbell_runs_queued",
+        {"tenant": "t1", "after": 99, "limit": LIMIT, "most": LIMIT},
+    ),
+    "running_by_lane": ("workbell_runs_running", {"tenant": "t1"}),
+    "scheduled_by_lane": ("workbell_runs_scheduled", {"tenant": "t1", "scan": LIMIT}),
     "waiting_targets": ("workbell_lanes_target", {"tenant": ["t1", "t0"], "target": ["press", "a20"]}),
     "load_of_lanes": (
         "workbell_runs_queued",

@@ -138,6 +138,7 @@ class Counts(NamedTuple):
     running: int
     paused: bool
     due_since: datetime | None = None  # of those that are queued
+    capped: tuple[str, ...] = ()  # statuses of which there may be more, which were not counted
 
 
 class StoreWatch(Protocol):
@@ -367,7 +368,7 @@ class ReportsPort(Protocol):
         """The newest finished runs of each of these jobs, newest first by when they were made, without payloads."""
 
     def counts(self, tenant: str | None = None) -> builtins.list[Counts]:
-        """Live runs of a tenant, or of all tenants, by lane and status, and which lanes are paused."""
+        """Live runs of a tenant, or of all tenants, by lane and status, counted to a limit; which lanes are paused."""
 
     def load(self, tenant: str, queues: Sequence[str] | None, most: int) -> builtins.list[LaneLoad]:
         """Counts of queued and running runs by lane, of these queues or of all, up to `most`; not those of agents."""

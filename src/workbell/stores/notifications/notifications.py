@@ -59,8 +59,10 @@ class StoredNotifications:
         values: dict[str, Any] = {"tenant": tenant, "user_id": user_number(user_id), "now": now}
         count = 0
         if ids is None:
-            while marked := len(write_rows(self._database, "read_all", limit=PAGE, **values)):
-                count += marked  # others write between two rounds
+            after = FIRST_ID
+            while marked := write_rows(self._database, "read_all", limit=PAGE, after=after, **values):
+                count += len(marked)  # others write between two rounds
+                after = max(row[0] for row in marked)
         elif ids:
             count = len(write_rows(self._database, "read_some", ids=list(ids), **values))
         if count:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
 from workbell.model.ended_run import EndedRun
@@ -24,6 +24,7 @@ from workbell.stores.times import to_utc
 
 PAGE = 1000
 LOOKED_AT = 10_000  # live runs
+SCHEDULED = 100_000  # scheduled runs that are counted: they have no index by lane
 MOST_RETRIES = 1000  # live ones of one run
 
 
@@ -49,30 +50,45 @@ class StoredReports:
         return recent_runs(self._database, tenant, jobs, most)
 
     def counts(self, tenant: str | None = None) -> list[Counts]:
-        """Live runs of a tenant or of all, by lane and status, and which lanes are paused."""
+        """Live runs of a tenant or of all, by lane and status, and which lanes are paused.
+
+        Of a lane 10,000 queued runs are counted, and of all tenants the next 100,000 scheduled ones.
+        """
         is_paused = any_covers(self._pauses.list(tenant))
-        numbers: dict[int, dict[str, int]] = {}
-        due_since: dict[int, datetime | None] = {}
-        if tenant is None:
-            rows = read_rows(self._database, "counts")
-        else:
-            rows = read_rows(self._database, "counts_of_tenant", tenant=tenant)
-        for lane, status, count, since in rows:
-            numbers.setdefault(lane, {})[status] = count
-            if status == Status.QUEUED.value:
-                due_since[lane] = to_utc(since)
-        lanes = self._lanes.find(numbers)
-        return [
-            Counts(
-                lanes[lane_id],
-                of.get("scheduled", 0),
-                of.get("queued", 0),
-                of.get("running", 0),
-                is_paused(lanes[lane_id]),
-                due_since.get(lane_id),
+        query = "queued_lanes" if tenant is None else "queued_lanes_of_tenant"
+        more = {} if tenant is None else {"tenant": tenant}
+        queued = {
+            lane: (count, since)
+            for lane, count, since in self._lanes_in_pages(query, most=MOST_COUNTED, **more)
+            if count
+        }
+        whose = {"tenant": tenant}
+        seen = {"scan": SCHEDULED}
+        answers = self._database.read(
+            [
+                Statement("running_by_lane", whose),
+                Statement("scheduled_by_lane", whose | seen),
+                Statement("many_scheduled", seen),
+            ]
+        )
+        running, scheduled = [{row[0]: row[1] for row in rows} for rows in answers[:2]]
+        later = ("scheduled",) if answers[2] else ()
+        ids = {*queued, *running, *scheduled}
+        lanes = self._lanes.find(ids)
+        found = []
+        for lane in ids:
+            count, since = queued.get(lane, (0, None))
+            counts = Counts(
+                lanes[lane],
+                scheduled.get(lane, 0),
+                count,
+                running.get(lane, 0),
+                is_paused(lanes[lane]),
+                None if since is None else to_utc(since),
+                ("queued", *later) if count >= MOST_COUNTED else later,
             )
-            for lane_id, of in numbers.items()
-        ]
+            found.append(counts)
+        return found
 
     def load(self, tenant: str, queues: Sequence[str] | None, most: int) -> list[LaneLoad]:
         """Counts of queued and running runs by lane, of these queues or of all, up to `most`; not those of agents."""

@@ -1,20 +1,37 @@
 -- Reports about runs and schedules. Searches are composed, see search_plans.py.
 
--- counts: live runs by lane and status, and when the first was due
-SELECT lane, status, count(*), min(scheduled_for) AS scheduled_for FROM workbell_runs GROUP BY lane, status
+-- queued_lanes: a page of the lanes that have queued runs, how many, counted to a limit, and when the first was due
+-- By steps from one lane to the next in the index. Of more than `most` runs, the first of the most urgent ones.
+WITH RECURSIVE step(lane) AS (
+    SELECT min(r.lane) FROM workbell_runs r WHERE r.status = 'queued' AND r.lane > :after
+    UNION ALL
+    SELECT (SELECT min(r.lane) FROM workbell_runs r WHERE r.status = 'queued' AND r.lane > step.lane) FROM step
+    WHERE step.lane IS NOT NULL
+)
+SELECT q.lane, (SELECT count(*) FROM (SELECT 1 FROM workbell_runs r
+        WHERE r.status = 'queued' AND r.lane = q.lane LIMIT :most) AS waits),
+    (SELECT min(first.scheduled_for) FROM (SELECT r.scheduled_for FROM workbell_runs r
+        WHERE r.status = 'queued' AND r.lane = q.lane ORDER BY r.rank, r.scheduled_for LIMIT :most) AS first) AS scheduled_for
+FROM (SELECT lane FROM step WHERE lane IS NOT NULL LIMIT :limit) AS q
 
--- counts_of_tenant: the same of one tenant; one part for each of the partial indexes
--- From its lanes to their runs, in the order of the tables: SQLite keeps that of a CROSS JOIN. Scheduled runs have no
--- index by lane, so those of all tenants are read.
-SELECT r.lane, 'queued', count(*), min(r.scheduled_for) AS scheduled_for
-FROM workbell_lanes l CROSS JOIN workbell_runs r
-WHERE l.tenant = :tenant AND r.lane = l.id AND r.status = 'queued' GROUP BY r.lane
-UNION ALL
-SELECT r.lane, 'scheduled', count(*), min(r.scheduled_for) FROM workbell_runs r CROSS JOIN workbell_lanes l
-WHERE l.tenant = :tenant AND r.lane = l.id AND r.status = 'scheduled' GROUP BY r.lane
-UNION ALL
-SELECT r.lane, 'running', count(*), min(r.scheduled_for) FROM workbell_lanes l CROSS JOIN workbell_runs r
-WHERE l.tenant = :tenant AND r.lane = l.id AND r.status = 'running' GROUP BY r.lane
+-- queued_lanes_of_tenant: the same of a page of a tenant's lanes, also of those that have none
+SELECT l.id, (SELECT count(*) FROM (SELECT 1 FROM workbell_runs r
+        WHERE r.status = 'queued' AND r.lane = l.id LIMIT :most) AS waits),
+    (SELECT min(first.scheduled_for) FROM (SELECT r.scheduled_for FROM workbell_runs r
+        WHERE r.status = 'queued' AND r.lane = l.id ORDER BY r.rank, r.scheduled_for LIMIT :most) AS first) AS scheduled_for
+FROM (SELECT id FROM workbell_lanes WHERE tenant = :tenant AND id > :after ORDER BY id LIMIT :limit) AS l ORDER BY l.id
+
+-- running_by_lane: how many runs of a tenant, or of all, are running; no more than workers have slots
+SELECT r.lane, count(*) FROM workbell_runs r WHERE r.status = 'running'
+AND (CAST(:tenant AS text) IS NULL OR (SELECT l.tenant FROM workbell_lanes l WHERE l.id = r.lane) = :tenant) GROUP BY r.lane
+
+-- scheduled_by_lane: how many of the next scheduled runs are of a tenant; the index has no lanes
+SELECT r.lane, count(*) FROM (SELECT lane FROM workbell_runs WHERE status = 'scheduled'
+    ORDER BY scheduled_for LIMIT :scan) AS r
+WHERE CAST(:tenant AS text) IS NULL OR (SELECT l.tenant FROM workbell_lanes l WHERE l.id = r.lane) = :tenant GROUP BY r.lane
+
+-- many_scheduled: whether there are more scheduled runs than that
+SELECT 1 FROM workbell_runs WHERE status = 'scheduled' ORDER BY scheduled_for LIMIT 1 OFFSET :scan
 
 -- load_of_lanes: a page of the lanes of a tenant, and what waits and runs in those of some queues, counted to a limit
 -- Bounded, by indexes alone: autoscalers ask every few seconds, also while millions wait. Not in lanes for agents.
@@ -29,7 +46,7 @@ SELECT l.id,
 FROM (SELECT id, target IS NULL AND (:every OR queue {among queues text}) AS wanted FROM workbell_lanes
     WHERE tenant = :tenant AND id > :after ORDER BY id LIMIT :limit) AS l ORDER BY l.id
 
--- running_in_lane: how many run in a lane
+-- running_in_lane: how many run in a lane, no more than workers have slots
 SELECT count(*) FROM workbell_runs WHERE status = 'running' AND lane = :lane
 
 -- ahead_of: how many queued runs of a lane come first, counted to a limit

@@ -1,12 +1,5 @@
 -- Reports the way of SQLite.
 
--- counts: live runs by lane and status, and when the first was due; one part for each of the partial indexes
-SELECT lane, 'queued', count(*), min(scheduled_for) AS scheduled_for FROM workbell_runs WHERE status = 'queued' GROUP BY lane
-UNION ALL
-SELECT lane, 'scheduled', count(*), min(scheduled_for) FROM workbell_runs WHERE status = 'scheduled' GROUP BY lane
-UNION ALL
-SELECT lane, 'running', count(*), min(scheduled_for) FROM workbell_runs WHERE status = 'running' GROUP BY lane
-
 -- recent_of_lanes: the newest finished runs of each lane; the index covers it
 -- Without LATERAL: the ids of a lane become a JSON array, which is unpacked again.
 SELECT wanted.lane, h.value FROM {rows wanted: lane bigint, oldest uuid}

@@ -53,7 +53,7 @@ ORDER BY scheduled_for LIMIT 1
 SELECT 1 FROM workbell_runs WHERE status = 'scheduled' AND updated_at > :now
 AND (attempt > 0 OR rescheduled_from IS NOT NULL) LIMIT 1
 
--- leases: leases that end soon, or later than ours do: of agents, or by a clock that was put since
+-- leases: leases that end soon, or later than ours do: of agents, or by a clock that was put since; no more than there are slots
 SELECT id, token, lease_until, worker FROM workbell_runs
 WHERE status = 'running' AND (lease_until <= :before OR lease_until > :beyond)
 
@@ -104,10 +104,10 @@ WITH seen AS MATERIALIZED (
 )
 SELECT {live} FROM drawn CROSS JOIN workbell_runs r WHERE r.id = drawn.id
 
--- held_by: running runs of one worker
+-- held_by: running runs of one worker, no more than it has slots
 SELECT {live} FROM workbell_runs r WHERE r.status = 'running' AND r.worker = :worker
 
--- leases_of: the leases of some workers, without their runs
+-- leases_of: the leases of some workers, without their runs; no more than they have slots
 SELECT id, token, lease_until, worker FROM workbell_runs WHERE status = 'running' AND worker {among workers text}
 
 -- pending_of_tag: some runs of a tenant's tag that have not started, to be ended: without their input
