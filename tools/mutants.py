@@ -277,8 +277,8 @@ TABLE: tuple[Mutation, ...] = (
     Mutation(
         "C4",
         "claims/fairness.py",
-        "        self._next = start + SAMPLED_TENANTS\n",
-        "",
+        "self._after = tenants[-1]\n",
+        "self._after = self._after\n",
         "tests/contracts/test_claims.py::TestPausesAndTenants::test_samples_of_many_tenants_go_round",
         "beyond 50 tenants some are hardly ever seen",
     ),

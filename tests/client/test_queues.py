@@ -14,8 +14,10 @@ from workbell.model.clock import ManualClock
 from workbell.model.queue_scale import QueueScale, Scale
 from workbell.model.queue_state import PausedJob, QueueState
 from workbell.runs import queues
+from workbell.stores.reports import reports
 
 NOTHING: dict[str, Any] = {
+    "capped": (),
     "scheduled": 0,
     "queued": 0,
     "running": 0,
@@ -79,6 +81,16 @@ def test_a_queue_is_listed_for_a_declared_job(bell: Workbell, send: Any) -> None
     del send
     assert QueueState(name="mail", **NOTHING) in bell.queues.list()
     assert QueueState(name="mail", **NOTHING) in bell.for_tenant("other").queues.list()
+
+
+def test_a_number_that_is_no_more_than_counted_says_so(
+    bell: Workbell, send: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reports, "MOST_COUNTED", 2)
+    for to in ("a", "b", "c"):
+        send.enqueue(to)
+    (mail,) = [one for one in bell.queues.list() if one.name == "mail"]
+    assert (mail.queued, mail.capped) == (2, ("queued",))
 
 
 def test_no_other_tenant_is_read(bell: Workbell, send: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.bench import Bench
 from workbell import Retry, Run, Status, StoreError, StoreUnavailable
-from workbell.engine import prefetch
+from workbell.engine import consume, prefetch
 from workbell.model import state
 from workbell.model.run_defaults import RESCHEDULES
 from workbell.model.state import Transition
@@ -160,11 +160,29 @@ class TestStrays:
         (work,) = bench.claim()
         bench.held.note_dropped([work])
         with monkeypatch.context() as broken:
-            broken.setattr(bench.store.runs, "held_by", lambda _worker: 1 / 0)
+            broken.setattr(bench.store.runs, "leases_of", lambda _workers: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 bench.consume.step(bench.clock.now())
         (again,) = bench.claim()
         assert (again.run.id, again.run.losses) == (run.id, 1)
+
+    def test_only_strays_are_read(self, bench: Bench, monkeypatch) -> None:
+        """Whoever holds hundreds of runs with large inputs does not read them all for one that was let go of, and
+        hundreds of strays are read in parts."""
+        bench.bell.enqueue("work")
+        (held,) = bench.claim()
+        for _ in range(3):
+            bench.bell.enqueue("work")
+        dropped = bench.claim()
+        bench.held.note_dropped(dropped)
+        monkeypatch.setattr(consume, "STRAYS", 2)
+        find, read = bench.store.runs.find, []
+        monkeypatch.setattr(bench.store.runs, "find", lambda ids: read.append([*ids]) or find(ids))
+        monkeypatch.delattr(type(bench.store.runs), "held_by")
+        bench.consume.step(bench.clock.now())
+        assert sorted(map(len, read)) == [1, 2]
+        assert held.run.id not in {one for ids in read for one in ids}
+        assert {bench.bell.get(work.run.id).losses for work in dropped} == {1}
 
     def test_a_job_that_is_gone_at_this_very_moment(self, bench: Bench, monkeypatch) -> None:
         run = bench.bell.enqueue("work")

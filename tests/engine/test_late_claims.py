@@ -91,7 +91,7 @@ def test_a_store_that_is_gone_by_then(scene: Scene, monkeypatch: pytest.MonkeyPa
         raise StoreUnavailable("gone")
 
     def lost(_taken: Any) -> Any:
-        monkeypatch.setattr(type(scene.bell.store.runs), "held_by", gone)
+        monkeypatch.setattr(type(scene.bell.store.runs), "leases_of", gone)
         raise StoreUnavailable("gone")
 
     scene.answer = lost

@@ -179,7 +179,7 @@ async def test_a_socket_with_a_session_a_header_or_the_hook(server: Served) -> N
     session, cookie = server.bell.tokens.create("s", kind=TokenKind.SESSION, user_id=7)
     name = f"{COOKIE}_{server.host.partition(':')[2]}"
     page = {"Origin": server.url}
-    before = len(server.bell.store.tokens.list())
+    before = len(server.bell.store.tokens.list(server.bell.tenant))
     for headers, expected in (
         ({"Authorization": f"Bearer {text}"}, token.id),
         ({"Cookie": f"{name}={cookie}", **page}, session.id),
@@ -191,7 +191,7 @@ async def test_a_socket_with_a_session_a_header_or_the_hook(server: Served) -> N
             [connected] = server.service.hub.connections
             assert (connected.access.token, connected.access.user_id) == (expected, 7)
         await asyncio.to_thread(until, lambda: not server.service.hub.connections)
-    assert len(server.bell.store.tokens.list()) == before
+    assert len(server.bell.store.tokens.list(server.bell.tenant)) == before
 
 
 async def refusal(server: Served, query: str = "", **headers: str) -> int:

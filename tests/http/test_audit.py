@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import chain
 from typing import Any
 
 import httpx2
@@ -87,7 +88,7 @@ async def test_a_printed_url(bell: Workbell) -> None:
     async with client(bell.asgi(), **PAGE) as http:
         text = login_url(bell, "").partition("token=")[2]
         assert (await http.post("/", data={"url_token": text})).status_code == 303
-    [url] = [one for one in bell.store.tokens.list() if one.kind is TokenKind.LOGIN]
+    [url] = [one for one in chain.from_iterable(bell.store.tokens.export()) if one.kind is TokenKind.LOGIN]
     [entry] = entries(bell, "session.begin")
     assert (entry.actor, by(entry)["made_with"], entry.tenant) == ("session:sign-in URL", url.id, bell.tenant)
     bell.runtime.close()

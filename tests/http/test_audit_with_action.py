@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,7 @@ def content(bell: Workbell) -> str:
     """All that the store has, but for the audit log, lanes without runs and the last use of tokens."""
     pages = [page._replace(audit=(), lanes=(), endpoints=(), tokens=()) for page in bell.store.export()]
     endpoints = [msgspec.structs.astuple(one) for one in bell.store.subscribers.list_endpoints()]
-    tokens = [(one.id, one.revoked_at) for one in bell.store.tokens.list()]
+    tokens = [(one.id, one.revoked_at) for one in chain.from_iterable(bell.store.tokens.export())]
     workers = [(one.id, one.drained_at) for one in bell.store.workers.list()]
     return repr([pages, endpoints, tokens, workers])
 
@@ -138,14 +138,18 @@ async def test_a_session_begins_and_ends_with_its_entry(sql_api: Api, monkeypatc
     with monkeypatch.context() as patch:
         Dying(bell, 1, patch)
         assert (await http.post("/", data={"token": text}, headers=page)).status_code == 503
-    [session] = [one for one in bell.store.tokens.list() if one.kind is TokenKind.SESSION]
+    [session] = [one for one in chain.from_iterable(bell.store.tokens.export()) if one.kind is TokenKind.SESSION]
     [begun] = entries(bell)
     assert (begun.action, begun.subject, begun.actor) == ("session.begin", session.id, "session:ann")
     assert (await http.post("/", data={"token": text}, headers=page)).status_code == 303
     with monkeypatch.context() as patch:
         Dying(bell, 1, patch)
         assert (await http.delete("/api/v1/session", headers=page)).status_code == 503
-    [ended] = [one for one in bell.store.tokens.list() if one.kind is TokenKind.SESSION and one.revoked_at]
+    [ended] = [
+        one
+        for one in chain.from_iterable(bell.store.tokens.export())
+        if one.kind is TokenKind.SESSION and one.revoked_at
+    ]
     assert (entries(bell)[0].action, entries(bell)[0].subject) == ("session.end", ended.id)
 
 

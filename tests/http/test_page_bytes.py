@@ -11,6 +11,7 @@ from tests.http.things import Things
 from workbell import Event, Retry
 from workbell.http.framework import bounded_pages
 from workbell.model.run import Attempt, AttemptStatus
+from workbell.stores.store_page import StorePage
 from workbell.testing import drain
 
 pytestmark = pytest.mark.anyio
@@ -89,8 +90,9 @@ async def test_pauses_come_in_pages(api: Api, monkeypatch: pytest.MonkeyPatch) -
 async def test_the_tries_of_a_delivery_come_in_pages(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     endpoint = api.a.webhooks.add("https://hooks.example.com/x", patterns=["posts.*"]).endpoint
     ping = api.a.webhooks.test(endpoint.id)
-    tries = [Attempt(ping.id, number, AttemptStatus.FAILED, None, None) for number in (1, 2, 3)]
-    monkeypatch.setattr(api.bell.store.runs, "attempts", lambda _run: tries)
+    at = api.bell.store.clock.now()
+    tries = [Attempt(ping.id, number, AttemptStatus.FAILED, at, at) for number in (1, 2, 3)]
+    api.bell.store.load(StorePage(attempts=tries))
     monkeypatch.setattr(bounded_pages, "MOST_BYTES", 1)
     found = await all_of(api, f"/webhooks/deliveries/{ping.id}/attempts", "after")
     assert [one["number"] for one in found] == [1, 2, 3]

@@ -204,6 +204,24 @@ def test_tenants(folder: Folder, bell: Workbell) -> None:
     assert_refused(folder.call("tenants", "remove", "other", "--yes"), 4, "other")
 
 
+def test_lists_of_tokens_and_tenants_have_pages(folder: Folder, bell: Workbell) -> None:
+    made = [bell.tokens.create(f"n{number}", tenant="*" if number == 1 else None).token for number in range(3)]
+    bell.tokens.revoke(made[0].id)
+    more = bell.tokens.create("n3").token
+    page = folder.call("tokens", "list", "-n", "2")
+    assert page.error == f"Later ones: --after {made[2].id}\n"
+    assert [name for name in ("n0", "n1", "n2", "n3") if name in page.out] == ["n1", "n2"]
+    assert [one["id"] for one in folder.ask("tokens", "list", "--after", made[2].id)] == [more.id]
+    assert [one["id"] for one in folder.ask("tokens", "list", "--all", "-n", "1")] == [made[0].id]
+    assert folder.call("tokens", "list", "--after", more.id).out == "There are no later tokens.\n"
+    for name in ("a", "b b"):
+        bell.tenants.put(name, weight=2)
+    page = folder.call("tenants", "list", "-n", "2")
+    assert page.error == "Later ones: --after 'b b'\n"
+    assert [one["name"] for one in folder.ask("tenants", "list", "--after", "b b")] == ["default"]
+    assert folder.call("tenants", "list", "--after", "z").out == "There are no later tenants.\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [

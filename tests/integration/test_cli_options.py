@@ -197,7 +197,7 @@ CALLS: dict[str, list[Call]] = {
         ),
         Call(f"nightly --at {FAR} --default tag", {"kind": "once", "tag": None}),
     ],
-    "tenants list": [Call("")],
+    "tenants list": [Call("-n 5 --after a")],
     "tenants remove": [Call("acme --yes", code=4)],
     "tenants set": [
         Call(
@@ -209,7 +209,7 @@ CALLS: dict[str, list[Call]] = {
     "tokens create": [
         Call("ci --scope operate --expires 1d --user-id 7 --every-tenant -q", {"scopes": ["operate"], "tenant": "*"})
     ],
-    "tokens list": [Call("--all")],
+    "tokens list": [Call("--all -n 5 --after 0198c2f3-5a6b-7c8d-9e0f-1a2b3c4d5e6f")],
     "tokens revoke": [Call("{token}", {"id": "{token}"})],
     "tokens url": [Call("--scope read --at https://bell.example.com")],
     "triggers add": [

@@ -34,6 +34,7 @@ def test_queues_are_listed_and_paused(project: Folder) -> None:
         "scheduled": 0,
         "queued": 1,
         "running": 0,
+        "capped": [],
         "paused": False,
         "paused_since": None,
         "paused_jobs": [],

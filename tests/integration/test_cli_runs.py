@@ -17,6 +17,7 @@ import pytest
 
 from tests.integration.conftest import Folder, lines_on_terminal, on_terminal
 from tests.support.command_line import assert_refused, command, environment
+from tests.support.many_attempts import with_attempts
 from tests.support.waiting import until
 from tests.unit.makers import worker_of
 from workbell import Context, Retry, Run, Status, Workbell
@@ -141,6 +142,18 @@ def test_show(folder: Folder, bell: Workbell) -> None:
     assert f"workbell runs logs {run.id[-8:]}" in text
     told = folder.ask("runs", "show", run.id)
     assert (told["result"], told["progress"]["done"], len(told["attempts"])) == ("Hello Ada", 3, 1)
+
+
+def test_show_has_the_newest_attempts(folder: Folder, bell: Workbell) -> None:
+    run = with_attempts(bell, done(bell), 1150)
+    text = folder.call("runs", "show", run.id).out
+    assert "and 1,050 earlier attempts" in text
+    assert ("attempt 1051 snoozed" in text, "attempt 1050" in text, "attempt 1150 succeeded" in text) == (
+        True,
+        False,
+        True,
+    )
+    assert [one["number"] for one in folder.ask("runs", "show", run.id)["attempts"]] == [*range(151, 1151)]
 
 
 def test_show_says_which_options_are_set(folder: Folder, bell: Workbell) -> None:

@@ -154,7 +154,7 @@ def values_of(name: str, runs: list[Run]) -> dict[str, Any]:
             last = after(20_000)
             return {"lane": LANES[0].id, "rank": 0, "scheduled_for": last, "id": runs[0].id}
         case "delete_finished":
-            return {"now": now, "limit": 1000}
+            return {"now": now, "limit": 1000, "parts": 5000}
         case "expired":
             return {"now": now, "limit": 500}
         case "held_by":

@@ -122,7 +122,7 @@ def values_of(name: str, filled: Filled) -> dict[str, Any]:
         case "matches_of_subscriber":
             return {"subscriber": subscribers[0], "before": "8" + some[0][1:], "limit": 100}
         case "delete_events":
-            return {"before": after(MANY // 10), "limit": MANY // 20}
+            return {"before": after(MANY // 10), "limit": MANY // 20, "parts": MANY}
         case "export_matches":
             return {"after": "8" + some[0][1:], "after_subscriber": some[0], "limit": 1000}
         case _:

@@ -59,7 +59,7 @@ WANTED = {
     "add_advanced_runs": "workbell_schedules_pkey",
     "add_advanced_ticks": "workbell_schedules_pkey",
     "schedule_versions": "workbell_schedules_pkey",
-    "locked_overlaps": "workbell_runs_schedule",
+    "locked_runs": "workbell_runs_pkey",
     "overlaps_of": "workbell_runs_schedule",
     "ticks": "workbell_ticks_pkey",
     "delete_ticks": "workbell_ticks_created",
@@ -111,10 +111,10 @@ def values_of(name: str, known: list[Schedule]) -> dict[str, Any]:
             return arrays(rows.TICK, [_tick_values(tick) for tick in ticks])
         case "schedule_versions":
             return {"ids": [each.id for each in known]}
-        case "locked_overlaps":
-            return {"schedules": [one.id]}
+        case "locked_runs":
+            return {"ids": [each.id for each in known]}
         case "overlaps_of":
-            return {"id": one.id}
+            return {"id": one.id, "limit": 501}
         case "ticks":
             return {"id": one.id, "before": after(9999), "limit": 100}
         case "delete_ticks":

@@ -80,22 +80,39 @@ WANTED: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "list_unread": ("workbell_notifications_user", {"tenant": "t1", "user_id": 1, "before": HALF, "limit": LIMIT}),
     "new_notifications": ("workbell_notifications_pkey", {"after": HALF, "limit": LIMIT}),
-    "delete_notifications": ("workbell_notifications_created", {"before": LATER, "limit": LIMIT}),
+    "delete_notifications": ("workbell_notifications_created", {"before": LATER, "limit": LIMIT, "parts": 5000}),
     "survey_targets": ("workbell_lanes_target", {"tenant": "t1", "targets": ["press", "a21"], "limit": LIMIT}),
-    "known_tenants": ("workbell_lanes_job", {}),
+    "known_tenants": ("workbell_lanes_", {"after": "t1", "limit": LIMIT}),
+    "list_tokens": ("workbell_tokens_tenant", {"tenant": "t1", "after": HALF, "limit": LIMIT}),
+    "tokens_of_agent": ("workbell_tokens_agent", {"agent": HALF, "limit": LIMIT}),
+    "trace_of_tenant": ("workbell_lanes_", {"name": "nobody"}),
     "totals": ("workbell_tallies_pkey", {"minute": EPOCH}),
     "delete_tallies": ("workbell_tallies_pkey", {"total": EPOCH, "before": LATER, "limit": LIMIT}),
-    "waiting_targets": ("workbell_lanes_target", {}),
-    "load_of_lanes": ("workbell_runs_queued", {"tenant": "t1", "every": False, "queues": ["q5"], "most": LIMIT}),
+    "queued_lanes": ("workbell_runs_queued", {"after": 99, "limit": LIMIT, "most": LIMIT}),
+    "queued_lanes_of_tenant": (
+        "workbell_runs_queued",
+        {"tenant": "t1", "after": 99, "limit": LIMIT, "most": LIMIT},
+    ),
+    "running_by_lane": ("workbell_runs_running", {"tenant": "t1"}),
+    "scheduled_by_lane": ("workbell_runs_scheduled", {"tenant": "t1", "scan": LIMIT}),
+    "waiting_targets": ("workbell_lanes_target", {"tenant": ["t1", "t0"], "target": ["press", "a20"]}),
+    "load_of_lanes": (
+        "workbell_runs_queued",
+        {"tenant": "t1", "every": False, "queues": ["q5"], "most": LIMIT, "after": 99, "limit": LIMIT},
+    ),
+    "queued_before": ("workbell_runs_queued", {"time": LATER, "lane": 3000, "scan": LIMIT, "limit": LIMIT}),
+    "live_retries": ("workbell_runs_retry", {"id": [HALF, OLDEST], "most": LIMIT}),
+    "finished_retries": ("workbell_history_retry", {"id": [HALF, OLDEST]}),
     "sum_tallies": (
         "workbell_tallies_tenant",
         {"tenant": "t1", "since": LAST, "until": after(60 * MANY), "step": 300, "job": None, "queue": None},
     ),
-    "lanes_of_jobs": ("workbell_history_lane", {"tenant": "t1", "jobs": ["work"], "most": LIMIT}),
+    "lanes_of_jobs": ("workbell_history_lane", {"tenant": "t1", "job": ["work"], "most": LIMIT}),
+    "lanes_of_newest": ("workbell_history_pkey", {"tenant": "t1", "jobs": ["work"], "scan": LIMIT}),
     "recent_of_lanes": ("workbell_history_lane", {"lane": [AIMED.id, 7], "oldest": [OLDEST, HALF], "limit": LIMIT}),
     "ended_runs": ("workbell_history_pkey", {"ids": [HALF, OLDEST]}),
 }
-MORE_PAGES = {"list_unread": MANY // 5, "waiting_targets": MANY // 4}  # they pass over what is read, or has no runs
+MORE_PAGES = {"list_unread": MANY // 5}  # it passes over what is read
 
 
 @pytest.fixture

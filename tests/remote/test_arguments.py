@@ -12,6 +12,7 @@ import pytest
 
 from tests.remote.conftest import Scene
 from tests.remote.test_verbs import CALLED, ROOMS
+from tests.support.many_attempts import with_attempts
 from workbell import Client, InvalidOption, Retry, WorkbellError
 from workbell.model.ids import new_id
 from workbell.model.rewind import KnownRun, compare
@@ -100,6 +101,9 @@ def runs(caller: Caller) -> None:
     for verb in ("runs", "page_of_runs", "runs.page"):
         caller.reads(verb, before=second.id)
         caller.reads(verb, limit=2)
+    again = with_attempts(bell, bell.get(first.id), 9)
+    for verb in ("attempts", "runs.attempts"):
+        assert [one.number for one in caller.does(verb, again.id, after=3, limit=2)] == [4, 5]
     (line, *_) = bell.logs(first.id)
     for verb in ("logs", "runs.logs"):
         caller.reads(verb, first.id, after=line)
@@ -208,6 +212,10 @@ def events(caller: Caller) -> None:
     caller.reads("executions", status="failed")
     caller.reads("executions", before=execution.id)
     caller.reads("executions", limit=1)
+    numbers = [one.attempt_number for one in bell.invocations(execution.id)]
+    for verb in ("invocations", "executions.invocations"):
+        assert [one.attempt_number for one in caller.does(verb, execution.id, limit=1)] == numbers[:1]
+        assert caller.does(verb, execution.id, after=numbers[-1]) == []
     for name in ("one", "two"):
         bell.triggers.delete(name)
 
@@ -239,6 +247,8 @@ def webhooks(caller: Caller) -> None:
     caller.reads("webhooks.deliveries", name, before=listed[0].id)
     caller.reads("webhooks.deliveries", name, limit=1)
     caller.reads("webhooks.deliveries", name, status="failed")
+    tries = with_attempts(bell, bell.get(listed[0].id), 9)
+    assert [one.number for one in caller.does("webhooks.attempts", tries.id, after=3, limit=2)] == [4, 5]
     for delivery in bell.webhooks.deliveries(name, status="queued"):
         bell.cancel(delivery.id)  # nothing is sent
     bell.webhooks.delete(name)
@@ -259,6 +269,10 @@ def people(caller: Caller) -> None:
     assert made.expires_at < datetime.now(UTC) + timedelta(seconds=61)
     scene.same("tokens.get", made.id, tenant="acme")
     assert [one.id for one in caller.does("tokens.list", tenant="acme")] == [made.id]
+    assert caller.does("tokens.list", tenant="acme", after=made.id, limit=1) == []
+    names = [one.name for one in bell.tenants.list()]
+    assert [one.name for one in caller.does("tenants.list", limit=1)] == names[:1]
+    assert caller.does("tenants.list", after=names[-1]) == []
     assert caller.does("tokens.revoke", made.id, tenant="acme").revoked_at is not None
     assert not bell.tokens.get(made.id, tenant="acme").is_valid(datetime.now(UTC))
     caller.shown.add(("tokens.get", "tenant"))  # of another tenant it is not found without

@@ -12,6 +12,7 @@ import pytest
 from tests.client.conftest import take
 from tests.remote.conftest import Scene, make_bell
 from tests.support.fresh_store import fresh_store
+from tests.support.many_attempts import with_attempts
 from workbell import (
     Client,
     DuplicateRun,
@@ -31,6 +32,22 @@ from workbell.testing import drain
 from workbell.wire.runs import MadeRun
 
 NOBODY = "0198c2f3-5a6b-7c8d-9e0f-1a2b3c4d5e6f"
+
+
+def test_attempts_come_in_pages(scene: Scene) -> None:
+    made = scene.bell.enqueue("send", {"to": "x"})
+    drain(scene.bell)
+    run = with_attempts(scene.bell, scene.bell.get(made.id), 1002)
+    assert [one.number for one in scene.same("attempts", run.id)] == [*range(1, 1001)]
+    assert [one.number for one in scene.same("attempts", run.id, after=1000)] == [1001, 1002]
+    assert [one.number for one in scene.same("runs.attempts", run.id, after=999, limit=2)] == [1000, 1001]
+    assert [one.number for one in scene.same("attempts", run.id, after=1000, limit=1)] == [1001]
+    assert scene.same("attempts", run.id, after=1002) == []
+    for limit in (0, 1001, True, "9"):
+        with pytest.raises(InvalidOption, match=r"limit: .* is not from 1 to 1,000"):
+            scene.bell.attempts(run.id, limit=limit)
+    with pytest.raises(InvalidOption, match="after: -1 is not the number of an attempt"):
+        scene.bell.attempts(run.id, after=-1)
 
 
 @pytest.mark.parametrize("ask", ["asked", "awaited"])

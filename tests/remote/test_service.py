@@ -55,6 +55,14 @@ def test_tokens(scene: Scene, ask: str) -> None:
     theirs = getattr(scene, ask)("tokens.create", "theirs", scopes=["read"], tenant="acme")
     scene.same("tokens.list", tenant="acme")
     assert theirs.token.tenant == "acme"
+    second, third = [scene.bell.tokens.create(name).token.id for name in ("b", "c")]
+    every = [one.id for one in scene.same("tokens.list")]
+    assert [one.id for one in scene.same("tokens.list", limit=len(every) - 1)] == every[:-1]
+    assert [one.id for one in scene.same("tokens.list", after=second)] == [third]
+    assert [one.id for one in scene.same("tokens.list", after=every[0], limit=1)] == every[1:2]
+    assert [one.id for one in scene.same("tokens.list", tenant="*", after=third)] == []
+    scene.raises(InvalidOption, "tokens.list", limit=0)
+    scene.raises(InvalidOption, "tokens.list", after="x")
     with pytest.raises(TokenNotFound):
         getattr(scene, ask)("tokens.get", NOBODY)
     with pytest.raises(InvalidOption):
@@ -68,7 +76,11 @@ def test_tenants(scene: Scene, ask: str) -> None:
     assert scene.shown(made) == scene.shown(scene.bell.tenants.get(name))
     assert getattr(scene, ask)("tenants.put", name, rate=None, description="Ours.").weight == 3
     assert scene.same("tenants.get", name).rate is None
-    scene.same("tenants.list")
+    scene.bell.tenants.put("tenant-z", weight=2)
+    every = [one.name for one in scene.same("tenants.list")]
+    assert [one.name for one in scene.same("tenants.list", limit=1)] == every[:1]
+    assert [one.name for one in scene.same("tenants.list", after=name)] == every[every.index(name) + 1 :]
+    assert scene.same("tenants.list", after="zz") == []
     getattr(scene, ask)("tenants.delete", name)
     scene.raises(TenantNotFound, "tenants.delete", name)
     scene.raises(TenantNotFound, "tenants.get", name)

@@ -9,6 +9,7 @@ import msgspec
 
 from workbell.errors import InvalidOption, TenantNotFound
 from workbell.model.access import EVERY_TENANT
+from workbell.model.job import NAME_LIMIT
 from workbell.model.job import name as usable_name
 from workbell.model.payload import clean_text
 from workbell.model.tenant import Tenant, check_tenant
@@ -16,6 +17,7 @@ from workbell.runs.runtime import Runtime, in_thread
 from workbell.wire.tenants import NEVER
 
 DESCRIPTION = 1000  # characters
+MOST = 1000  # tenants of a page
 
 
 class TenantSettings(TypedDict, total=False):
@@ -50,7 +52,7 @@ class Tenants:
             settings["description"] = clean_text(settings["description"], DESCRIPTION)
         store = self._runtime.store
         now = store.clock.now()
-        known_one = self._settings().get(name) or Tenant(name=name, created_at=now, updated_at=now)
+        known_one = store.tenants.find([name]).get(name) or Tenant(name=name, created_at=now, updated_at=now)
         unreadable = known_one.unreadable and known_one.unreadable.left(settings)
         changed = check_tenant(msgspec.structs.replace(known_one, **settings, updated_at=now, unreadable=unreadable))
         store.tenants.put(changed)
@@ -60,18 +62,25 @@ class Tenants:
 
     def get(self, name: str) -> Tenant:
         """A tenant that something was set for, or that has a run or a token."""
-        found = next((tenant for tenant in self.list() if tenant.name == name), None)
-        if found is None:
+        tenants = self._runtime.store.tenants
+        # What no tenant can be called, no database need be asked for.
+        if not is_usable(name) or not tenants.is_known(name):
             raise TenantNotFound(f"There is no tenant {name!r}; `workbell tenants list` shows those that are.")
-        return found
+        return tenants.find([name]).get(name) or _plain(name)
 
     aget = in_thread(get)
 
-    def list(self) -> Sequence[Tenant]:
-        """All that are known, by name; one that nothing was set for has a weight of 1 and no limits."""
-        settings = self._settings()
-        names = {*self._runtime.store.tenants.known(), *settings} - {EVERY_TENANT}
-        return [settings.get(name) or Tenant(name=name, created_at=NEVER, updated_at=NEVER) for name in sorted(names)]
+    def list(self, *, after: str = "", limit: int = MOST) -> Sequence[Tenant]:
+        """Tenants by name; one that nothing was set for has a weight of 1 and no limits.
+
+        Up to `limit` of them; `after` is the name of the last one of the page before.
+        """
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
+            raise InvalidOption(f"limit: {limit!r} is not from 1 to {MOST:,}.")
+        store = self._runtime.store
+        names = store.tenants.known(after=clean_text(after, NAME_LIMIT), limit=limit)
+        settings = store.tenants.find(names)
+        return [settings.get(name) or _plain(name) for name in names]
 
     alist = in_thread(list)  # noqa: A003
 
@@ -83,8 +92,18 @@ class Tenants:
 
     adelete = in_thread(delete)
 
-    def _settings(self) -> dict[str, Tenant]:
-        return {tenant.name: tenant for tenant in self._runtime.store.tenants.list()}
+
+def _plain(name: str) -> Tenant:
+    """One that nothing was set for."""
+    return Tenant(name=name, created_at=NEVER, updated_at=NEVER)
+
+
+def is_usable(name: str) -> bool:
+    try:
+        _checked_name(name)
+    except InvalidOption:
+        return False
+    return True
 
 
 def _checked_name(name: str) -> str:

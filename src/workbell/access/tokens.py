@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 
 import msgspec
 
@@ -12,13 +13,27 @@ from workbell.access.token_request import Expires, checked_name, checked_scopes,
 from workbell.access.verified import Verified
 from workbell.errors import InvalidOption, TokenNotFound
 from workbell.model.access import EVERY_TENANT, MADE_WITH, REDEEMED, Token, TokenKind
-from workbell.model.ids import is_id, new_id
+from workbell.model.ids import FIRST_ID, is_id, new_id
 from workbell.model.job import NAME_LIMIT
 from workbell.model.payload import clean_text
 from workbell.model.users import UserId
 from workbell.runs.runtime import Runtime, in_thread
+from workbell.stores.port import Store
 
+MOST = 1000  # tokens of a page
 PASSING = frozenset({TokenKind.LOGIN, TokenKind.TICKET})  # made by the thousand and good for seconds: nothing to list
+
+
+def shown_tokens(store: Store, tenant: str, after: str | None) -> Iterator[Token]:
+    """Tokens of a tenant by age, read page by page; not those that live for seconds only."""
+    return (token for token in store.tokens.every(tenant, after=after or FIRST_ID) if token.kind not in PASSING)
+
+
+def check_page(after: str | None, limit: int) -> None:
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
+        raise InvalidOption(f"limit: {limit!r} is not from 1 to {MOST:,}.")
+    if after is not None and not is_id(after):
+        raise InvalidOption(f"after: {after!r:.60} is not the id of a token.")
 
 
 def made_with(token_id: str) -> str:
@@ -91,16 +106,21 @@ class Tokens:
         )
 
     def _sessions_of(self, token: Token) -> Sequence[str]:
-        known, mark = self._runtime.store.tokens.list(token.tenant), made_with(token.id)
-        return [one.id for one in known if one.kind is TokenKind.SESSION and one.created_by == mark]
+        mark = made_with(token.id)
+        later = self._runtime.store.tokens.every(token.tenant)
+        return [one.id for one in later if one.kind is TokenKind.SESSION and one.created_by == mark]
 
     arevoke = in_thread(revoke)
 
     # Read
 
-    def list(self, *, tenant: str | None = None) -> Sequence[Token]:
-        """All tokens, oldest first, also those that are revoked or over; not those that live for seconds only."""
-        return [token for token in self._runtime.store.tokens.list(self._whose(tenant)) if token.kind not in PASSING]
+    def list(self, *, tenant: str | None = None, after: str | None = None, limit: int = MOST) -> Sequence[Token]:
+        """Tokens by age, also those that are revoked or over; not those that live for seconds only.
+
+        Up to `limit` of them; `after` is the id of the last one of the page before.
+        """
+        check_page(after, limit)
+        return [*islice(shown_tokens(self._runtime.store, self._whose(tenant), after), limit)]
 
     alist = in_thread(list)  # noqa: A003
 

@@ -10,7 +10,7 @@ from enum import Enum
 
 from workbell.model.run import Attempt, AttemptStatus, Run, Status, last_attempt
 from workbell.model.state import CRASHED
-from workbell.stores.port import Store
+from workbell.stores.port import MOST_ATTEMPTS, Store, newest_attempts
 
 UNSETTLED = (AttemptStatus.LOST, AttemptStatus.RUNNING)
 
@@ -35,13 +35,14 @@ def _attempt_under(store: Store, run: Run, token: int) -> Attempt | None:
     """The ended attempt that had this token, which its row keeps, or the run. Attempts that were imported have 0."""
     if token == 0:
         return None
-    attempts = store.runs.attempts(run.id)
+    attempts = newest_attempts(store, run)
     earlier = next((one for one in attempts if one.token == token), None)
     if earlier is not None:
         return earlier
     last = last_attempt(run)
     if last is None or last.token != token or (run.status is Status.FAILED and run.reason == CRASHED):
         return None  # quarantined: then it was lost as well
-    if run.status is Status.CANCELED and run.losses > sum(one.status is AttemptStatus.LOST for one in attempts):
+    lost = sum(one.status is AttemptStatus.LOST for one in attempts)
+    if run.status is Status.CANCELED and run.losses > lost and run.attempt <= MOST_ATTEMPTS:
         return None  # a cancel was asked for when it was lost
     return last

@@ -1,7 +1,7 @@
 """Long polls: all waiting agents share one poll of the store.
 
-On a hint of the store, and otherwise every second, one query lists the targets with queued runs; only agents that wait
-for one of them are woken, and claim. Everything here happens on the event loop of the server.
+On a hint of the store, and otherwise every second, one query says which of their targets have queued runs; only agents
+that wait for one of those are woken, and claim. Everything here happens on the event loop of the server.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ class LongPolls:
     async def _poll_once(self) -> None:
         self.polls += 1
         try:
-            queued = await self._hop(self._store.reports.waiting_targets)
+            targets = frozenset[tuple[str, str]]().union(*self._waiting.values())
+            queued = await self._hop(lambda: self._store.reports.waiting_targets(targets))
         except StoreError as error:
             log.warning("what is queued for agents could not be read: %s", error)
             return

@@ -128,10 +128,10 @@ def _own_token(store: Store, agent: Agent, now: datetime) -> str:
 
 def end_tokens(store: Store, verified: Verified, agent: Agent, now: datetime) -> None:
     """Let all tokens of an agent be valid no more."""
-    held = [token.id for token in store.tokens.list(agent.tenant) if token.agent == agent.id]
-    store.tokens.revoke(held, now)
-    for token_id in held:
-        verified.forget(token_id)  # after the write: else a stale one could be read and cached again
+    while held := store.tokens.valid_of_agent(agent.id):
+        store.tokens.revoke(held, now)
+        for token_id in held:
+            verified.forget(token_id)  # after the write: else a stale one could be read and cached again
 
 
 def named(store: Store, tenant: str, name: str) -> Agent | None:

@@ -98,7 +98,8 @@ class TenantSample:
         self._store = store
         self._read_at: datetime | None = None
         self._lanes: dict[str, Sequence[Head]] = {}
-        self._next = 0
+        self._after = ""
+        self._seen: set[str] = set()  # in this round
 
     def beside(self, page: Sequence[Head], now: datetime) -> list[Head]:
         """Lanes of the tenants that a page of a survey does not show."""
@@ -109,9 +110,18 @@ class TenantSample:
         return [head for tenant, heads in self._lanes.items() if tenant not in shown for head in heads]
 
     def _read(self) -> None:
-        tenants = self._store.tenants.known()
-        self._lanes = {tenant: self._lanes[tenant] for tenant in tenants if tenant in self._lanes}
-        start = self._next % len(tenants) if tenants else 0
-        for tenant in (tenants[start:] + tenants[:start])[:SAMPLED_TENANTS]:
+        known = self._store.tenants.known
+        tenants = known(after=self._after, limit=SAMPLED_TENANTS)
+        self._seen.update(tenants)
+        if len(tenants) < SAMPLED_TENANTS:  # a round ends; tenants that it has not met are gone
+            self._lanes = {tenant: heads for tenant, heads in self._lanes.items() if tenant in self._seen}
+            self._seen = set()
+            if self._after:
+                first = known(limit=SAMPLED_TENANTS - len(tenants))
+                self._seen.update(first)
+                tenants += [tenant for tenant in first if tenant not in tenants]
+                self._after = first[-1] if first else ""
+        else:
+            self._after = tenants[-1]
+        for tenant in tenants:
             self._lanes[tenant] = self._store.runs.survey_tenant(tenant, SAMPLED_LANES)
-        self._next = start + SAMPLED_TENANTS

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from heapq import merge
+from operator import attrgetter
 from typing import TypeVar
 
+from workbell.access.tokens import MOST
 from workbell.app import Workbell
 from workbell.cli.bell import AnyClient, AnyRun, of_tenant
 from workbell.errors import EventNotFound, InvalidOption, RunNotFound, WorkbellError, WorkerNotFound
@@ -122,9 +125,17 @@ def event_cursor(bell: AnyClient, text: str) -> str:
 # Tokens, endpoints and workers: a part is searched among all of them
 
 
-def usable_here(bell: AnyClient) -> list[Token]:
-    """All tokens that are or were good for this tenant: its own, and those of every tenant."""
-    return [*bell.tokens.list(), *bell.tokens.list(tenant=EVERY_TENANT)]
+def usable_here(bell: AnyClient, after: str | None = None) -> Iterator[Token]:
+    """The tokens that are or were good for this tenant, by age: its own, and those of every tenant."""
+    return merge(*(tokens_of(bell, tenant, after) for tenant in (None, EVERY_TENANT)), key=attrgetter("id"))
+
+
+def tokens_of(bell: AnyClient, tenant: str | None, after: str | None = None) -> Iterator[Token]:
+    while page := bell.tokens.list(tenant=tenant, after=after, limit=MOST):
+        yield from page
+        if len(page) < MOST:
+            return
+        after = page[-1].id
 
 
 def find_token(bell: AnyClient, text: str) -> Token:

@@ -21,6 +21,7 @@ from workbell.django.results import envelope, result_of, stored
 from workbell.django.task import WorkbellTask
 from workbell.errors import RunNotFound
 from workbell.model.ids import is_id
+from workbell.stores.port import newest_attempts
 
 
 class WorkbellBackend(BaseTaskBackend):  # type: ignore[misc]
@@ -86,7 +87,7 @@ class WorkbellBackend(BaseTaskBackend):  # type: ignore[misc]
                 f"{result_id}: it is a run of {run.job!r}, and this process has no task of that name; import its "
                 "module in the tasks.py of an installed app."
             )
-        earlier = bells.client.store.runs.attempts(run.id) if run.attempt > 1 or run.failures else []
+        earlier = newest_attempts(bells.client.store, run) if run.attempt > 1 or run.failures else []
         return result_of(run, earlier, task, self.alias)
 
     def check(self, **kwargs: Any) -> Iterable[Any]:

@@ -165,7 +165,7 @@ def _sign_ins() -> Iterator[SignIn]:
             client = backend.bells.client
             now = client.store.clock.now()
             for tenant in (client.tenant, EVERY_TENANT):
-                tokens = client.store.tokens.list(tenant)
+                tokens = [*client.store.tokens.every(tenant)]
                 sessions = {one.created_by for one in tokens if one.kind is TokenKind.SESSION and one.is_valid(now)}
                 ours = [one for one in tokens if one.kind is TokenKind.LOGIN and one.created_by.startswith(DJANGO)]
                 for token in ours:

@@ -88,7 +88,8 @@ def check_live_runs(store: Store, numbers: Numbers) -> Iterator[Finding]:
         }
         for lane in lanes
     ]
-    yield Finding("ok", "live runs", ", ".join(f"{count:,} {name}" for name, count in totals.items()))
+    least = "at least " if any(lane.capped for lane in lanes) else ""
+    yield Finding("ok", "live runs", least + ", ".join(f"{count:,} {name}" for name, count in totals.items()))
     yield from _pauses(store, lanes)
     yield from unserved_findings(store, store.workers.list(), lanes)
     yield from agent_findings(store, lanes, numbers)
@@ -97,11 +98,13 @@ def check_live_runs(store: Store, numbers: Numbers) -> Iterator[Finding]:
 def _pauses(store: Store, lanes: list[Counts]) -> Iterator[Finding]:
     """Runs that wait because they are paused."""
     for pause in store.pauses.list():
-        queued = sum(counts.queued for counts in lanes if pause.covers(counts.lane))
+        held = [counts for counts in lanes if pause.covers(counts.lane)]
+        queued = sum(counts.queued for counts in held)
+        least = "at least " if any("queued" in counts.capped for counts in held) else ""
         if queued:
             whose = f", tenant {pause.tenant}" if pause.tenant != "default" else ""
             since = f"paused for {span(store.clock.now() - pause.since)}"
-            wait = "1 queued run waits" if queued == 1 else f"{queued:,} queued runs wait"
+            wait = "1 queued run waits" if queued == 1 else f"{least}{queued:,} queued runs wait"
             text = f"{pause}{whose}: {wait}, {since}; `{pause.remedy}` lets them go on."
             yield with_remedy("note", "paused", text)
 
@@ -158,7 +161,7 @@ def check_rows(store: Store, numbers: Numbers) -> Iterator[Finding]:
         *(("trigger", trigger.name, trigger) for trigger in store.subscribers.list_triggers()),
         *(("endpoint", endpoint.id, endpoint) for endpoint in store.subscribers.list_endpoints()),
         *(("agent", agent.name, agent) for agent in store.agents.list()),
-        *(("token", token.id, token) for token in store.tokens.list()),
+        *(("token", token.id, token) for page in store.tokens.export() for token in page),
         *(("tenant", tenant.name, tenant) for tenant in store.tenants.list()),
         *(("worker", worker.id, worker) for worker in store.workers.list()),
         *(("run", run.id, run) for run in store.reports.unreadable_runs()),

@@ -25,7 +25,7 @@ from workbell.handlers.registry import Registry
 from workbell.model import state
 from workbell.model.job import EVERYWHERE
 from workbell.model.limit import Limit
-from workbell.model.run import Lane, Run
+from workbell.model.run import Lane, Run, Status
 from workbell.model.state import Transition
 from workbell.runs.booking import Booking
 from workbell.scheduling.rule import judge_start
@@ -34,6 +34,7 @@ from workbell.stores.port import Held, Store
 log = logging.getLogger("workbell.engine")
 
 QUIET = 0.005  # seconds without a run, after which the next one comes alone
+STRAYS = 100  # read and given back in one go: each has its input, of up to 256 KiB
 AFTER_GUESS = 0.002  # seconds until the survey that follows a guess: the handlers begin first
 
 
@@ -265,8 +266,15 @@ class Consume:
         """Strays: runs that are ours in the store only; the answer to their claim was lost, or we dropped them."""
         dropped = self._held.take_dropped()  # before reading
         try:
-            strays = [run for run in self._store.runs.held_by(self._claimant.worker) if run.id not in self._held.by_id]
-            self._booking.book([(run, self._given_up(run, now, Held(run.id, run.token) in dropped)) for run in strays])
+            # Leases first: what we do hold, with its input, is not read again.
+            ours = self._store.runs.leases_of([self._claimant.worker])
+            strays = {lease.run_id: lease.token for lease in ours if lease.run_id not in self._held.by_id}
+            ids = list(strays)
+            for start in range(0, len(ids), STRAYS):
+                found = self._store.runs.find(ids[start:][:STRAYS])
+                runs = [run for run in found.values() if run.token == strays[run.id]]
+                given_up = [(run, Held(run.id, run.token) in dropped) for run in runs if run.status is Status.RUNNING]
+                self._booking.book([(run, self._given_up(run, now, begun)) for run, begun in given_up])
         except BaseException:
             self._held.put_dropped(dropped)
             raise

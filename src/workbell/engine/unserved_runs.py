@@ -60,15 +60,18 @@ class UnservedRuns:
 
     def _warn(self, missing: Mapping[Lane, str]) -> None:
         queued: Counter[tuple[str, str, str]] = Counter()
+        capped: set[tuple[str, str, str]] = set()
         for counts in self._store.reports.counts():
             lane = counts.lane
             reason = missing.get(Lane(lane.tenant, lane.queue, lane.job))
             if lane.target is None and not counts.paused and reason is not None:
                 queued[lane.queue, lane.job, reason] += counts.queued
+                capped |= {(lane.queue, lane.job, reason)} if "queued" in counts.capped else set()
         waiting = [(key, count) for key, count in queued.most_common() if count]
         for (queue, job, reason), count in waiting[:MOST_WARNINGS]:
             facts = {"queue": queue, "job": job, "queued": count}
-            runs = "1 run waits" if count == 1 else f"{count:,} runs wait"
+            least = "at least " if (queue, job, reason) in capped else ""
+            runs = "1 run waits" if count == 1 else f"{least}{count:,} runs wait"
             log.warning("%s of job %r in queue %r: %s", runs, job, queue, reason, extra=facts)
         if len(waiting) > MOST_WARNINGS:
             log.warning("and so do runs of %d more jobs; `workbell doctor` names them", len(waiting) - MOST_WARNINGS)

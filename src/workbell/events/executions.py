@@ -10,7 +10,7 @@ from workbell.errors import InvalidOption, RunNotFound
 from workbell.model.execution import STATUSES, Execution, ExecutionStatus, Invocation, execution_of, invocation_of
 from workbell.model.ids import is_id
 from workbell.runs.runtime import Runtime, in_thread
-from workbell.stores.port import Filter
+from workbell.stores.port import MOST_ATTEMPTS, Filter
 
 if TYPE_CHECKING:
     from workbell.events.triggers import Triggers
@@ -71,11 +71,12 @@ class Executions:
 
     aget = in_thread(get)
 
-    def invocations(self, execution_id: str) -> list[Invocation]:
-        """Every attempt of an execution, oldest first."""
+    def invocations(self, execution_id: str, *, after: int = 0, limit: int = MOST_ATTEMPTS) -> list[Invocation]:
+        """Attempts of an execution, oldest first, from beyond number `after`."""
         self.get(execution_id)
         reason = self._runs.get(execution_id).reason
-        return [invocation_of(attempt, reason) for attempt in self._runs.attempts(execution_id)]
+        found = self._runs.attempts(execution_id, after=after, limit=limit)
+        return [invocation_of(attempt, reason) for attempt in found]
 
     ainvocations = in_thread(invocations)
 

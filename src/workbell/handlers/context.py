@@ -16,7 +16,7 @@ from workbell.model.clock import EPOCH
 from workbell.model.payload import clean_text, encode
 from workbell.model.request import plain_request
 from workbell.model.run import Attempt, Lane, Run, Status
-from workbell.stores.port import Held
+from workbell.stores.port import Held, newest_attempts
 
 if TYPE_CHECKING:
     from workbell.handlers.app_database import DatabaseUse
@@ -212,8 +212,8 @@ def bring_event(context: Context, event: Event | None) -> None:
 
 
 def earlier_attempts(context: Context) -> list[Attempt]:
-    """The attempts of the run before this one."""
-    return context._services.store.runs.attempts(context.run.id)
+    """The attempts of the run before this one, up to 1,000."""
+    return newest_attempts(context._services.store, context.run)
 
 
 def uses_database(context: Context) -> bool:

@@ -26,6 +26,7 @@ class QueueState(msgspec.Struct, frozen=True, kw_only=True):
     oldest_wait_seconds: Annotated[
         float, msgspec.Meta(description="How long the first queued run has been due; paused ones do not count.")
     ]
+    capped: Annotated[tuple[str, ...], msgspec.Meta(description="Statuses of which there may be more.")]
     paused: Annotated[bool, msgspec.Meta(description="The whole of it.")]
     paused_since: Instant | None
     paused_jobs: tuple[PausedJob, ...]

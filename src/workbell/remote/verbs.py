@@ -132,12 +132,17 @@ class RemoteRuns(RemotePart):
     async def aget(self, run_id: str) -> FoundRun:
         return await self._transport.afollow(ask(BY_VERB["runs.get"], {"run_id": run_id}))
 
-    def attempts(self, run_id: str) -> builtins.list[Attempt]:
-        """Every attempt of a run, oldest first: who worked on it, and how it ended."""
-        return self._transport.follow(ask(BY_VERB["runs.attempts"], {"run_id": run_id}))
+    def attempts(self, run_id: str, *, after: int = 0, limit: int = 1000) -> builtins.list[Attempt]:
+        """Attempts of a run, oldest first, from beyond number `after`: who worked on it, and how each ended.
 
-    async def aattempts(self, run_id: str) -> builtins.list[Attempt]:
-        return await self._transport.afollow(ask(BY_VERB["runs.attempts"], {"run_id": run_id}))
+        A run that snoozes may have any number of them: `after=max(run.attempt - 20, 0)` are the newest 20.
+        """
+        return self._transport.follow(ask(BY_VERB["runs.attempts"], {"run_id": run_id, "after": after, "limit": limit}))
+
+    async def aattempts(self, run_id: str, *, after: int = 0, limit: int = 1000) -> builtins.list[Attempt]:
+        return await self._transport.afollow(
+            ask(BY_VERB["runs.attempts"], {"run_id": run_id, "after": after, "limit": limit})
+        )
 
     def logs(self, run_id: str, *, after: LogLine | None = None, limit: int = 1000) -> builtins.list[LogLine]:
         """Log lines of a run, written with `ctx.logger`, oldest first; `after` is the last one of the page before."""
@@ -775,12 +780,16 @@ class RemoteExecutions(RemotePart):
     async def aget(self, execution_id: str) -> Execution:
         return await self._transport.afollow(ask(BY_VERB["executions.get"], {"execution_id": execution_id}))
 
-    def invocations(self, execution_id: str) -> builtins.list[Invocation]:
-        """Every attempt of an execution, oldest first."""
-        return self._transport.follow(ask(BY_VERB["executions.invocations"], {"execution_id": execution_id}))
+    def invocations(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> builtins.list[Invocation]:
+        """Attempts of an execution, oldest first, from beyond number `after`."""
+        return self._transport.follow(
+            ask(BY_VERB["executions.invocations"], {"execution_id": execution_id, "after": after, "limit": limit})
+        )
 
-    async def ainvocations(self, execution_id: str) -> builtins.list[Invocation]:
-        return await self._transport.afollow(ask(BY_VERB["executions.invocations"], {"execution_id": execution_id}))
+    async def ainvocations(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> builtins.list[Invocation]:
+        return await self._transport.afollow(
+            ask(BY_VERB["executions.invocations"], {"execution_id": execution_id, "after": after, "limit": limit})
+        )
 
 
 class RemoteWebhooks(RemotePart):
@@ -901,12 +910,18 @@ class RemoteWebhooks(RemotePart):
             )
         )
 
-    def attempts(self, delivery_id: str) -> Sequence[Attempt]:
-        """Every try of a delivery; its `result` has `status_code`, `duration_ms` and the beginning of the `answer`."""
-        return self._transport.follow(ask(BY_VERB["webhooks.attempts"], {"delivery_id": delivery_id}))
+    def attempts(self, delivery_id: str, *, after: int = 0, limit: int = 1000) -> Sequence[Attempt]:
+        """Tries of a delivery from beyond number `after`; the `result` of each has `status_code`, `duration_ms` and the
+        beginning of the `answer`.
+        """
+        return self._transport.follow(
+            ask(BY_VERB["webhooks.attempts"], {"delivery_id": delivery_id, "after": after, "limit": limit})
+        )
 
-    async def aattempts(self, delivery_id: str) -> Sequence[Attempt]:
-        return await self._transport.afollow(ask(BY_VERB["webhooks.attempts"], {"delivery_id": delivery_id}))
+    async def aattempts(self, delivery_id: str, *, after: int = 0, limit: int = 1000) -> Sequence[Attempt]:
+        return await self._transport.afollow(
+            ask(BY_VERB["webhooks.attempts"], {"delivery_id": delivery_id, "after": after, "limit": limit})
+        )
 
     def replay(
         self, endpoint_id: str, *, event: str | None = None, since: datetime | None = None
@@ -978,12 +993,15 @@ class RemoteTokens(RemotePart):
     async def arevoke(self, token_id: str, *, tenant: str | None = None) -> Token:
         return await self._transport.afollow(plans.tokens_revoke(token_id=token_id, tenant=tenant))
 
-    def list(self, *, tenant: str | None = None) -> Sequence[Token]:
-        """All tokens, oldest first, also those that are revoked or over; not those that live for seconds only."""
-        return self._transport.follow(plans.tokens_list(tenant=tenant))
+    def list(self, *, tenant: str | None = None, after: str | None = None, limit: int = 1000) -> Sequence[Token]:
+        """Tokens by age, also those that are revoked or over; not those that live for seconds only.
 
-    async def alist(self, *, tenant: str | None = None) -> Sequence[Token]:
-        return await self._transport.afollow(plans.tokens_list(tenant=tenant))
+        Up to `limit` of them; `after` is the id of the last one of the page before.
+        """
+        return self._transport.follow(plans.tokens_list(tenant=tenant, after=after, limit=limit))
+
+    async def alist(self, *, tenant: str | None = None, after: str | None = None, limit: int = 1000) -> Sequence[Token]:
+        return await self._transport.afollow(plans.tokens_list(tenant=tenant, after=after, limit=limit))
 
     def get(self, token_id: str, *, tenant: str | None = None) -> Token:
         """A token by its id."""
@@ -1014,12 +1032,15 @@ class RemoteTenants(RemotePart):
     async def aget(self, name: str) -> Tenant:
         return await self._transport.afollow(ask(BY_VERB["tenants.get"], {"name": name}))
 
-    def list(self) -> Sequence[Tenant]:
-        """All that are known, by name; one that nothing was set for has a weight of 1 and no limits."""
-        return self._transport.follow(ask(BY_VERB["tenants.list"], {}))
+    def list(self, *, after: str = "", limit: int = 1000) -> Sequence[Tenant]:
+        """Tenants by name; one that nothing was set for has a weight of 1 and no limits.
 
-    async def alist(self) -> Sequence[Tenant]:
-        return await self._transport.afollow(ask(BY_VERB["tenants.list"], {}))
+        Up to `limit` of them; `after` is the name of the last one of the page before.
+        """
+        return self._transport.follow(ask(BY_VERB["tenants.list"], {"after": after, "limit": limit}))
+
+    async def alist(self, *, after: str = "", limit: int = 1000) -> Sequence[Tenant]:
+        return await self._transport.afollow(ask(BY_VERB["tenants.list"], {"after": after, "limit": limit}))
 
     def delete(self, name: str) -> None:
         """Forget what was set for a tenant: its weight is 1 again, and its limits are gone. Its runs stay."""
@@ -1248,12 +1269,15 @@ class ClientVerbs:
     async def aget(self, run_id: str) -> FoundRun:
         return await self.runs.aget(run_id)
 
-    def attempts(self, run_id: str) -> builtins.list[Attempt]:
-        """Every attempt of a run, oldest first: who worked on it, and how it ended."""
-        return self.runs.attempts(run_id)
+    def attempts(self, run_id: str, *, after: int = 0, limit: int = 1000) -> builtins.list[Attempt]:
+        """Attempts of a run, oldest first, from beyond number `after`: who worked on it, and how each ended.
 
-    async def aattempts(self, run_id: str) -> builtins.list[Attempt]:
-        return await self.runs.aattempts(run_id)
+        A run that snoozes may have any number of them: `after=max(run.attempt - 20, 0)` are the newest 20.
+        """
+        return self.runs.attempts(run_id, after=after, limit=limit)
+
+    async def aattempts(self, run_id: str, *, after: int = 0, limit: int = 1000) -> builtins.list[Attempt]:
+        return await self.runs.aattempts(run_id, after=after, limit=limit)
 
     def why(self, run_id: str) -> str:
         """Why a run is not running (or how it ended), in a sentence or two."""
@@ -1347,12 +1371,12 @@ class ClientVerbs:
     async def aexecution(self, execution_id: str) -> Execution:
         return await self.executions.aget(execution_id)
 
-    def invocations(self, execution_id: str) -> builtins.list[Invocation]:
-        """Every attempt of an execution, oldest first."""
-        return self.executions.invocations(execution_id)
+    def invocations(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> builtins.list[Invocation]:
+        """Attempts of an execution, oldest first, from beyond number `after`."""
+        return self.executions.invocations(execution_id, after=after, limit=limit)
 
-    async def ainvocations(self, execution_id: str) -> builtins.list[Invocation]:
-        return await self.executions.ainvocations(execution_id)
+    async def ainvocations(self, execution_id: str, *, after: int = 0, limit: int = 1000) -> builtins.list[Invocation]:
+        return await self.executions.ainvocations(execution_id, after=after, limit=limit)
 
     def drain_worker(self, worker_id: str) -> SeenWorker:
         """Have a worker claim nothing until `resume_worker`; what it runs goes on, what it has not begun goes back.

@@ -125,7 +125,7 @@ def _full_limits(runtime: Runtime, run: Run, stored: Job | None, now: datetime) 
         limits = known.limits_of(run.lane)
     elif stored is not None:
         limits = limits_on(stored.limits, run.lane)
-    tenant = next((one for one in store.tenants.list() if one.name == run.tenant), None)
+    tenant = store.tenants.find([run.tenant]).get(run.tenant)
     of_tenant = None if tenant is None else limit_of_tenant(tenant.name, tenant.concurrency, tenant.rate)
     limits = limits if of_tenant is None else (*limits, of_tenant)
     uses = store.limits.uses(limits)

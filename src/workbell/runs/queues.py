@@ -93,6 +93,7 @@ def _state(name: str, lanes: Sequence[Counts], pauses: Sequence[Pause], now: dat
         queued=sum(counts.queued for counts in lanes),
         running=sum(counts.running for counts in lanes),
         oldest_wait_seconds=max((now - since).total_seconds(), 0.0),
+        capped=tuple(sorted({status for counts in lanes for status in counts.capped})),
         paused=whole is not None,
         paused_since=whole,
         paused_jobs=tuple(PausedJob(job=one.job, paused_since=one.since) for one in pauses if one.job is not None),

@@ -28,6 +28,7 @@ from workbell.runs.filters import read_filter
 from workbell.runs.lookup import find_run, why_waiting
 from workbell.runs.runtime import Runtime, in_thread
 from workbell.runs.tally_chart import ChartQuery
+from workbell.stores.port import MOST_ATTEMPTS
 
 if TYPE_CHECKING:
     from workbell.model.log_line import LogLine
@@ -137,12 +138,21 @@ class Runs:
 
     aget = in_thread(get)
 
-    def attempts(self, run_id: str) -> list[Attempt]:
-        """Every attempt of a run, oldest first: who worked on it, and how it ended."""
+    def attempts(self, run_id: str, *, after: int = 0, limit: int = MOST_ATTEMPTS) -> list[Attempt]:
+        """Attempts of a run, oldest first, from beyond number `after`: who worked on it, and how each ended.
+
+        A run that snoozes may have any number of them: `after=max(run.attempt - 20, 0)` are the newest 20.
+        """
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_ATTEMPTS:
+            raise InvalidOption(f"limit: {limit!r} is not from 1 to {MOST_ATTEMPTS:,}.")
+        if isinstance(after, bool) or not isinstance(after, int) or after < 0:
+            raise InvalidOption(f"after: {after!r} is not the number of an attempt.")
         run = self.get(run_id)
-        earlier = self._runtime.store.runs.attempts(run.id)
+        found = self._runtime.store.runs.attempts(run.id, after=after, limit=limit)
         last = last_attempt(run)
-        return [*earlier, last] if last is not None else earlier
+        if last is None or last.number <= after or len(found) >= limit:
+            return found
+        return [*found, last]
 
     aattempts = in_thread(attempts)
 

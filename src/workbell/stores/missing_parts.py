@@ -25,6 +25,10 @@ def _no(*_: Any, **__: Any) -> bool:
     return False
 
 
+def _nowhere(*_: Any) -> set[Any]:
+    return set()
+
+
 def _none(*_: Any, **__: Any) -> list[Any]:
     return []
 
@@ -58,7 +62,7 @@ ANSWERS: Mapping[str, Mapping[str, Answer]] = {
     "logs": {"add": len},
     "notifications": {"new": _none},
     "pauses": {"list": _none},
-    "reports": {"broken": _none, "unreadable_runs": _none, "counts": _none, "waiting_targets": set},
+    "reports": {"broken": _none, "unreadable_runs": _none, "counts": _none, "waiting_targets": _nowhere},
     "rewinds": {"list": _none, "of_run": _none},
     "services": {"list": dict, "put": _nothing, "remove": _nothing},
     "subscribers": {

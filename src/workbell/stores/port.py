@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 SCAN = 20_000  # runs that one search reads where no index leads to the wanted ones
 MOST_COUNTED = 10_000
+MOST_ATTEMPTS = 1000  # of a run, in one answer; each may have an error of 16 KiB
 
 
 class Head(NamedTuple):
@@ -139,6 +140,7 @@ class Counts(NamedTuple):
     running: int
     paused: bool
     due_since: datetime | None = None  # of those that are queued
+    capped: tuple[str, ...] = ()  # statuses of which there may be more, which were not counted
 
 
 class StoreWatch(Protocol):
@@ -229,8 +231,8 @@ class RunsPort(Protocol):
     def list(self, wanted: Filter) -> builtins.list[Run]:
         """By all words of a filter but the fields of payloads, and whether they were retried."""
 
-    def attempts(self, run_id: str) -> builtins.list[Attempt]:
-        """The ended attempts of a run, stored apart from it, oldest first."""
+    def attempts(self, run_id: str, *, after: int = 0, limit: int = MOST_ATTEMPTS) -> builtins.list[Attempt]:
+        """The ended attempts of a run, stored apart from it, oldest first: up to `limit`, beyond number `after`."""
 
     def pending(
         self,
@@ -368,7 +370,7 @@ class ReportsPort(Protocol):
         """The newest finished runs of each of these jobs, newest first by when they were made, without payloads."""
 
     def counts(self, tenant: str | None = None) -> builtins.list[Counts]:
-        """Live runs of a tenant, or of all tenants, by lane and status, and which lanes are paused."""
+        """Live runs of a tenant, or of all tenants, by lane and status, counted to a limit; which lanes are paused."""
 
     def load(self, tenant: str, queues: Sequence[str] | None, most: int) -> builtins.list[LaneLoad]:
         """Counts of queued and running runs by lane, of these queues or of all, up to `most`; not those of agents."""
@@ -391,8 +393,8 @@ class ReportsPort(Protocol):
     def unreadable_runs(self) -> builtins.list[Run]:
         """Live runs of all tenants that cannot be read as they are stored, among the first 10,000 by age."""
 
-    def waiting_targets(self) -> set[tuple[str, str]]:
-        """Tenants and targets with queued runs: one read serves all agents that wait."""
+    def waiting_targets(self, among: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Those of these tenants and targets that have queued runs: one read serves all agents that wait."""
 
 
 class LimitUses(Protocol):
@@ -400,6 +402,11 @@ class LimitUses(Protocol):
 
     def uses(self, limits: Sequence[Limit]) -> dict[int, Use]:
         """How much of these limits is taken, by their ids; it may be more in the next moment."""
+
+
+def newest_attempts(store: CoreStore, run: Run) -> list[Attempt]:
+    """The last 1,000 ended attempts of a run: their numbers are those up to its `attempt`."""
+    return store.runs.attempts(run.id, after=max(run.attempt - MOST_ATTEMPTS, 0), limit=MOST_ATTEMPTS)
 
 
 class CoreStore(Protocol):
@@ -422,7 +429,7 @@ class CoreStore(Protocol):
     def prune(self, now: datetime, limit: int, kinds: Counter[str] | None = None) -> int:
         """Remove finished runs with all that belongs to them, ticks, keys and all else past its retention; how many.
 
-        How many there were of each kind is added to `kinds`.
+        At least `limit` means that there may be more. How many there were of each kind is added to `kinds`.
 
         A run that still holds a key stays until the key expires, and counts once when it is postponed.
         """

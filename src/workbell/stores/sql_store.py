@@ -85,16 +85,19 @@ class SqlStore:
     def prune(self, now: datetime, limit: int, kinds: Counter[str] | None = None) -> int:
         gone: Counter[str] = Counter()
         gone["ticks"] = self.schedules.prune(now - self.keep.other, limit)
-        gone["runs"], gone["keys"] = self.runs.prune(now, limit)
-        gone["events"] = self.events.prune(now - self.keep.events, limit)
+        runs, gone["keys"] = self.runs.prune(now, limit)
+        events = self.events.prune(now - self.keep.events, limit)
+        gone["runs"], gone["events"] = runs.rows, events.rows
         gone["access"] = sum(part.prune(now, limit) for part in (self.tokens, self.audit, self.answers))
-        gone["notifications"] = self.notifications.prune(now, limit)
+        notifications = self.notifications.prune(now, limit)
+        gone["notifications"] = notifications.rows
         gone["tallies"] = self.tallies.prune(now, limit)
         gone["rewinds"] = self.rewinds.prune(now, limit)
         self.limits.prune(now)
         if kinds is not None:
             kinds.update(gone)
-        return gone.total()
+        cut = runs.more or events.more or notifications.more
+        return max(gone.total(), limit) if cut else gone.total()
 
     @property
     def hints(self) -> bool:

@@ -22,7 +22,7 @@ from workbell.model.system_events import WEBHOOK_PING
 from workbell.outgoing.allow import AllowList
 from workbell.runs.runtime import Runtime, in_thread
 from workbell.runs.verbs import Runs
-from workbell.stores.port import Filter
+from workbell.stores.port import MOST_ATTEMPTS, Filter
 from workbell.trust.sealing import COMMAND, VARIABLE, Sealer
 from workbell.webhooks import replay
 from workbell.webhooks.changing import EndpointUpdate, change
@@ -231,9 +231,10 @@ class Webhooks:
 
     adeliveries = in_thread(deliveries)
 
-    def attempts(self, delivery_id: str) -> Sequence[Attempt]:
-        """Every try of a delivery; its `result` has `status_code`, `duration_ms` and the beginning of the `answer`."""
-        return self._runs.attempts(delivery_id)
+    def attempts(self, delivery_id: str, *, after: int = 0, limit: int = MOST_ATTEMPTS) -> Sequence[Attempt]:
+        """Tries of a delivery from beyond number `after`; the `result` of each has `status_code`, `duration_ms` and the
+        beginning of the `answer`."""
+        return self._runs.attempts(delivery_id, after=after, limit=limit)
 
     aattempts = in_thread(attempts)
 

@@ -40,7 +40,8 @@ def test_a_users_call_is_refused_with_a_remedy(part: str) -> None:
 def test_what_duties_read_is_empty_and_what_they_note_is_dropped() -> None:
     store = complete(MemoryStore(), "memory://")
     assert (store.workers.list(), store.pauses.list(), store.events.waiting(9)) == ([], [], [])
-    assert (store.subscribers.version(), store.services.list(), store.reports.waiting_targets()) == (0, {}, set())
+    assert (store.subscribers.version(), store.services.list()) == (0, {})
+    assert store.reports.waiting_targets([("default", "press")]) == set()
     store.workers.see(["w"], EPOCH)
     store.services.put("host/1/2", "127.0.0.1:8321")
     store.tallies.add([])

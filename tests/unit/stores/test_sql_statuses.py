@@ -75,11 +75,13 @@ NO_TOKEN = {"request_cancel": "who asks for a cancel holds no lease: the run is 
 
 # Queries that are slow without a partial index. It serves only a status that is written out in the query.
 INDEXED: dict[Status, set[str]] = {
-    Status.SCHEDULED: {"dispatch", "next_due", "next_due_after", "waits_ahead"},
+    Status.SCHEDULED: {"dispatch", "next_due", "next_due_after", "waits_ahead"}
+    | {"scheduled_by_lane", "many_scheduled"},
     Status.QUEUED: {"survey", "claim", "ahead_of", "survey_targets", "survey_tenant", "waiting_targets"}
-    | {"queued_runs"},
+    | {"queued_runs", "queued_before", "queued_lanes", "queued_lanes_of_tenant"},
     Status.RUNNING: {
         "held_by_worker",
+        "running_by_lane",
         "running_in_lane",
         "leases",
         "held_by",
@@ -452,7 +454,14 @@ FAULTS = [Fault(engine, *fault) for fault in BOTH_FAULTS for engine in ENGINES] 
     Fault("sqlite", "finish", " AND run.token = (value ->> 2)", "", wrong_writes, "without a guard on its token"),
     Fault("sqlite", "finish", "value ->> 3, value", "run.status, value", wrong_writes, "comes from run.status"),
     Fault("sqlite", "finish_well", ":to_status", "'failed'", wrong_writes, "no move leads from running to failed"),
-    Fault("sqlite", "counts", "lane, 'queued'", "lane, 'queud'", wrong_words, "'queud' is not the status"),
+    Fault(
+        "sqlite",
+        "running_by_lane",
+        "r.lane, count",
+        "r.lane, 'queued', count",
+        wrong_words,
+        "'queued' is not the status",
+    ),
     Fault("sqlite", "put_off", "SET remove_at", "SET status = 'failed', remove_at", wrong_writes, "keeps its status"),
     Fault("postgres", "finish", "r.status = new.expected AND ", "", wrong_writes, "no guard on the status"),
     Fault("postgres", "finish", " FOR UPDATE", "", wrong_writes, "no guard on the status"),

@@ -45,6 +45,6 @@ def _show_table(queues: Sequence[QueueState], now: datetime) -> None:
         pauses = [] if queue.paused_since is None else [f"all, {ago(queue.paused_since, now)}"]
         pauses += [f"job {one_line(one.job)}, {ago(one.paused_since, now)}" for one in queue.paused_jobs]
         paused = "\n".join(pauses)
-        numbers = (f"{getattr(queue, status):,}" for status in STATUSES)
+        numbers = (f"{getattr(queue, status):,}{'+' if status in queue.capped else ''}" for status in STATUSES)
         table.add_row(Text(one_line(queue.name)), *numbers, Text(paused or "–", "yellow" if paused else "dim"))
     console.print(table)

@@ -22,6 +22,7 @@ from workbell.model.job import TENANT
 from workbell.model.rewind import EXECUTED_BEFORE
 from workbell.model.run import Attempt, Run, Status
 from workbell.runs.lookup import found_runs
+from workbell.stores.port import MOST_ATTEMPTS
 from workbell.wire.runs import PUBLIC_FIELDS, AttemptShown, FoundRun, RetriedBy, RunShown
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ NAMES = {  # of the other fields, where they say it better than the field's own 
 def show_run(run_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_client(open_project(url=url, tenant=tenant), create=False) as bell:
         run = find_run(bell, run_id)
-        attempts, why = bell.attempts(run.id), bell.why(run.id)
+        attempts, why = bell.attempts(run.id, after=max(run.attempt - MOST_ATTEMPTS, 0)), bell.why(run.id)
         logged = bell.logs(run.id, limit=1)
         facts = _facts_behind(bell, run, attempts)
     if as_json:
@@ -171,6 +172,10 @@ def _timeline(run: AnyRun, attempts: Sequence[Attempt]) -> Iterator[tuple[Text, 
 
 def _events(run: AnyRun, attempts: Sequence[Attempt]) -> Iterator[tuple[datetime, str, str]]:
     yield run.created_at, "asked for", ""
+    if len(attempts) > SHOWN:
+        attempts = attempts[-SHOWN:]
+        at = attempts[0].started_at or attempts[0].finished_at or run.created_at
+        yield at, f"and {attempts[0].number - 1:,} earlier attempts", "dim"
     first = min((attempt.started_at for attempt in attempts if attempt.started_at is not None), default=None)
     latest = first or run.finished_at
     if run.scheduled_for > run.created_at and (latest is None or run.scheduled_for <= latest):
@@ -190,6 +195,7 @@ def _events(run: AnyRun, attempts: Sequence[Attempt]) -> Iterator[tuple[datetime
 
 
 WAITING = (Status.SCHEDULED, Status.QUEUED)
+SHOWN = 100  # attempts; of more, the newest
 DETAIL_LIMIT = 1000  # letters of the result that came with an error
 STYLES = {"succeeded": "green", "failed": "red", "lost": "red", "canceled": "magenta"}
 

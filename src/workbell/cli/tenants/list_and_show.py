@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 import click
 
+from workbell.access.tenants import MOST
 from workbell.cli.bell import opened_client, say_empty
-from workbell.cli.output import make_console, one_line, print_facts, print_json
-from workbell.cli.project import client_options, json_option, open_project
+from workbell.cli.output import echo, make_console, one_line, print_facts, print_json
+from workbell.cli.project import client_options, json_option, limit_option, open_project
 from workbell.cli.words import local, or_unreadable
 from workbell.model.tenant import Tenant
 from workbell.wire.tenants import NEVER, TenantShown
 
 
 @click.command("list", help="List the tenants, their weights and limits.")
+@limit_option(MOST, default=100)
+@click.option("--after", metavar="NAME", default="", help="Only later ones: the last tenant of the page before.")
 @client_options
 @json_option
-def list_tenants(url: str | None, as_json: bool) -> None:
+def list_tenants(limit: int, after: str, url: str | None, as_json: bool) -> None:
     with opened_client(open_project(url=url), create=False) as bell:
-        found = bell.tenants.list()
+        found = bell.tenants.list(after=after, limit=limit)
     if as_json:
         print_json([TenantShown.of(tenant) for tenant in found])
     elif found:
         _show_table(found)
+        if len(found) == limit:
+            echo(f"Later ones: --after {shlex.quote(found[-1].name)}", err=True)
+    elif after:
+        echo("There are no later tenants.")
     else:
         say_empty(
             bell,

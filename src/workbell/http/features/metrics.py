@@ -47,6 +47,7 @@ MOST_BYTES = 64 * 1024  # of these names: those of a job in a queue stand in up 
 REST = ""  # the name of what is summed up: no queue and no job can have it
 
 JOBS = 'Jobs and queues that are not shown by name are one series, of the job "" and the queue "".'
+COUNTED = "Of a job's queued runs in a queue 10,000 are counted, of all scheduled runs 100,000."
 QUEUES = 'Queues that are not shown by name are one series, of the queue "".'
 
 Names = tuple[str, ...]  # values of labels: a queue, or a job and its queue
@@ -226,7 +227,7 @@ def _of_queues(
     ]
     oldest = [Sample(dict(zip(names, values, strict=True)), age) for values, age in sorted(ages.items())]
     return [
-        Family("workbell_queue_depth", "gauge", f"Runs that wait or run, by status. {QUEUES}", depth),
+        Family("workbell_queue_depth", "gauge", f"Runs that wait or run, by status. {COUNTED} {QUEUES}", depth),
         Family(
             "workbell_queue_oldest_age_seconds",
             "gauge",

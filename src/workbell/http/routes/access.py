@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from heapq import merge
+from itertools import islice
+
 from starlette.responses import Response
 
 from workbell.access.token_request import end_of
+from workbell.access.tokens import check_page, shown_tokens
 from workbell.errors import Forbidden, TenantNotFound, TokenNotFound
 from workbell.http.framework.bounded_pages import WITH_TEXT, PageSource, by_id, by_name, page_of, read_page
 from workbell.http.framework.call import ApiCall
@@ -62,11 +67,17 @@ def _check(call: ApiCall, asked: TokenBody) -> None:
 
 @served(tokens.list_)
 async def list_(call: ApiCall, query: TokensQuery) -> ListPage[TokenShown]:
-    known = [*await call.client.tokens.alist()]
-    if call.access.tenant == EVERY_TENANT:
-        known += await call.client.tokens.alist(tenant=EVERY_TENANT)
-    now = call.client.store.clock.now()
-    found = [one for one in known if query.also_ended or one.is_valid(now) or one.unreadable is not None]
+    check_page(query.after or None, query.limit)
+    store, tenant = call.client.store, call.client.tenant
+    whose, now = (tenant, EVERY_TENANT) if call.access.tenant == EVERY_TENANT else (tenant,), store.clock.now()
+
+    def read() -> Sequence[Token]:
+        """One more than the page has: of those that are shown, in the order of their ids, page by page of the store."""
+        known = merge(*(shown_tokens(store, one, query.after or None) for one in whose), key=by_id)
+        shown = (one for one in known if query.also_ended or one.is_valid(now) or one.unreadable is not None)
+        return [*islice(shown, query.limit + 1)]
+
+    found = await call.client.runtime.hop(read)
     return page_of(found, by_id, query.after, query.limit, lambda token: TokenShown.of(token, now))
 
 
@@ -116,8 +127,18 @@ async def end_session(call: ApiCall) -> Response:
 
 @served(tenants.list_)
 async def list_tenants(call: ApiCall, query: TenantsQuery) -> ListPage[TenantShown]:
-    known = [one for one in await call.client.tenants.alist() if call.access.may_act_for(one.name)]
-    return page_of(known, by_name, query.after, query.limit, TenantShown.of)
+    if call.access.tenant == EVERY_TENANT:
+        known = call.client.tenants
+        source = PageSource(
+            lambda after, number: known.list(after=after or "", limit=number), by_name, TenantShown.of, WITH_TEXT
+        )
+        page = await call.client.runtime.hop(read_page, source, query.after, query.limit)
+        return page.answer(by_name)
+    try:
+        own = [await call.client.tenants.aget(call.access.tenant)]
+    except TenantNotFound:
+        own = []
+    return page_of(own, by_name, query.after, query.limit, TenantShown.of)
 
 
 @served(tenants.get)

@@ -15,7 +15,7 @@ from workbell.errors import InvalidOption, RunNotFound, WaitTimeout, WorkbellErr
 from workbell.http.features.enqueue_groups import ChosenId, Order
 from workbell.http.features.worker_facts import without_ids
 from workbell.http.framework.answers import JsonResponse, encode
-from workbell.http.framework.bounded_pages import WITH_TEXT, PageSource, by_number, page_of, read_page
+from workbell.http.framework.bounded_pages import WITH_TEXT, PageSource, by_number, read_page
 from workbell.http.framework.call import ApiCall, departure
 from workbell.http.framework.operations import Served
 from workbell.http.framework.problems import log_failure, public_words
@@ -150,8 +150,18 @@ async def _wait(call: ApiCall, run: Run, wait: float) -> Run:
 
 @served(runs.attempts)
 async def attempts(call: ApiCall, run_id: str, query: AttemptsQuery) -> ListPage[AttemptShown]:
-    found = await call.client.aattempts(run_id)
-    return page_of(found, by_number, query.after, query.limit, lambda one: attempt_shown(call, one))
+    client = call.client
+    return await attempts_page(
+        call, query, lambda after, number: client.attempts(run_id, after=after or 0, limit=number)
+    )
+
+
+async def attempts_page(
+    call: ApiCall, query: AttemptsQuery, read: Callable[[int | None, int], Sequence[Attempt]]
+) -> ListPage[AttemptShown]:
+    source = PageSource(read, by_number, lambda one: attempt_shown(call, one), WITH_TEXT)
+    page = await call.client.runtime.hop(read_page, source, query.after, query.limit)
+    return page.answer(lambda one: str(one.number))
 
 
 def attempt_shown(call: ApiCall, one: Attempt) -> AttemptShown:

@@ -11,7 +11,7 @@ from typing import Any
 
 from workbell.events.declared import API_SOURCE
 from workbell.events.triggers import TriggerChanges
-from workbell.http.framework.bounded_pages import PageSource, by_id, by_name, page_of, read_page
+from workbell.http.framework.bounded_pages import WITH_TEXT, PageSource, by_id, by_name, page_of, read_page
 from workbell.http.framework.call import ApiCall
 from workbell.http.framework.operations import Served
 from workbell.http.framework.parsing import check_read_only
@@ -117,5 +117,11 @@ async def get_execution(call: ApiCall, execution_id: str) -> Execution:
 
 @served(executions.invocations)
 async def invocations(call: ApiCall, execution_id: str, query: AttemptsQuery) -> ListPage[Invocation]:
-    found = await call.client.ainvocations(execution_id)
-    return page_of(found, _number, query.after, query.limit)
+    client = call.client
+    source = PageSource(
+        lambda after, number: client.invocations(execution_id, after=after or 0, limit=number),
+        _number,
+        largest=WITH_TEXT,
+    )
+    page = await client.runtime.hop(read_page, source, query.after, query.limit)
+    return page.answer(lambda one: str(one.attempt_number))

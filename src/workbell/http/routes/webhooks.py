@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from operator import attrgetter
-
 import msgspec
 from msgspec import UNSET
 from starlette.responses import Response
@@ -16,10 +13,9 @@ from workbell.http.framework.operations import Served
 from workbell.http.framework.parsing import check_read_only
 from workbell.http.framework.problems import InvalidRequest
 from workbell.http.policies.idempotency import MadeOnce, answer_secret
-from workbell.http.routes.runs import attempt_shown
+from workbell.http.routes.runs import attempts_page
 from workbell.model.access import Scope
 from workbell.model.delivery import Delivery
-from workbell.model.run import Attempt
 from workbell.webhooks.describe import NewEndpoint, is_delivery
 from workbell.webhooks.endpoint_reader import EndpointReader
 from workbell.wire import webhooks
@@ -39,8 +35,6 @@ from workbell.wire.webhooks import (
 )
 
 served = Served()
-
-_number: Callable[[Attempt], int] = attrgetter("number")
 
 
 async def _shown(call: ApiCall, endpoint_id: str) -> EndpointShown:
@@ -163,5 +157,5 @@ async def deliveries(call: ApiCall, endpoint_id: str, query: DeliveriesQuery) ->
 async def attempts(call: ApiCall, delivery_id: str, query: AttemptsQuery) -> ListPage[AttemptShown]:
     if not is_delivery(await call.client.aget(delivery_id)):
         raise RunNotFound(f"run {delivery_id} is no delivery of a webhook.")
-    found = await call.client.webhooks.aattempts(delivery_id)
-    return page_of(found, _number, query.after, query.limit, lambda one: attempt_shown(call, one))
+    tries = call.client.webhooks.attempts
+    return await attempts_page(call, query, lambda after, number: tries(delivery_id, after=after or 0, limit=number))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from workbell.access.tokens import check_page
 from workbell.agents.naming import agent_labels
 from workbell.errors import InvalidOption
 from workbell.model.access import EVERY_TENANT, Token
@@ -13,7 +14,7 @@ from workbell.model.agent import Agent
 from workbell.model.audit import AuditEntry
 from workbell.model.clock import seconds
 from workbell.model.users import UserId
-from workbell.remote.asking import ask, call_of
+from workbell.remote.asking import MOST, ask, call_of
 from workbell.remote.call import Plan
 from workbell.remote.options import as_json, body
 from workbell.remote.values import RemoteNewToken
@@ -57,10 +58,17 @@ def tokens_get(token_id: str, tenant: str | None) -> Plan[Token]:
     return (yield call_of(tokens.get, token_id, query=_whose(tenant))).value()
 
 
-def tokens_list(tenant: str | None) -> Plan[list[Token]]:
-    found = yield from ask(tokens.list_, {"also_ended": True}, query=_whose(tenant))
+def tokens_list(tenant: str | None, after: str | None, limit: int) -> Plan[list[Token]]:
+    check_page(after, limit)
     every_one = tenant == EVERY_TENANT
-    return [token for token in found if (token.tenant == EVERY_TENANT) is every_one]
+    found: list[Token] = []
+    while True:  # those for all tenants come with those of one
+        given = {"also_ended": True, "after": after or "", "limit": MOST}
+        page: list[Token] = yield from ask(tokens.list_, given, query=_whose(tenant))
+        found += [token for token in page if (token.tenant == EVERY_TENANT) is every_one]
+        if len(page) < MOST or len(found) >= limit:
+            return found[:limit]
+        after = page[-1].id
 
 
 def audit_list(before: str | None, limit: int, tenant: str | None) -> Plan[list[AuditEntry]]:

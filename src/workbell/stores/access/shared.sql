@@ -12,11 +12,11 @@ SELECT {token_columns} FROM workbell_tokens WHERE hash = :hash
 -- tokens_with_ids: those with these ids
 SELECT {token_columns} FROM workbell_tokens WHERE id {among ids uuid}
 
--- tokens: all tokens, of all tenants
-SELECT {token_columns} FROM workbell_tokens
+-- list_tokens: a page of those of one tenant, by id
+SELECT {token_columns} FROM workbell_tokens WHERE tenant = :tenant AND id > :after ORDER BY id LIMIT :limit
 
--- list_tokens: those of one tenant
-SELECT {token_columns} FROM workbell_tokens WHERE tenant = :tenant
+-- tokens_of_agent: some tokens of an agent that are not revoked
+SELECT id FROM workbell_tokens WHERE agent = :agent AND revoked_at IS NULL LIMIT :limit
 
 -- redeem_token: use up a token, if it is still valid; of two callers at once the second finds it revoked
 UPDATE workbell_tokens SET revoked_at = :now, last_used_at = :now
@@ -37,25 +37,37 @@ INSERT INTO workbell_tenants ({tenant_columns}) VALUES ({tenant_values}) ON CONF
 -- delete_tenant: remove the settings of a tenant
 DELETE FROM workbell_tenants WHERE name = :name RETURNING name
 
--- tenants: all tenants that have settings
+-- tenants: all tenants that have settings: those that an operator has set something for; every worker keeps them
 SELECT {tenant_columns} FROM workbell_tenants
 
--- known_tenants: all tenants that have a lane, a token or settings
+-- tenants_with_names: the settings of these tenants
+SELECT {tenant_columns} FROM workbell_tenants WHERE name {among names text}
+
+-- known_tenants: a page of the tenants that have a lane, a token or settings, by name
 -- There may be very many lanes and tokens: it steps from one tenant to the next in the index.
 WITH RECURSIVE lane(tenant) AS (
-    SELECT min(l.tenant) FROM workbell_lanes l
+    SELECT min(l.tenant) FROM workbell_lanes l WHERE l.tenant > :after
     UNION ALL
     SELECT (SELECT min(l.tenant) FROM workbell_lanes l WHERE l.tenant > lane.tenant) FROM lane
     WHERE lane.tenant IS NOT NULL
 ), token(tenant) AS (
-    SELECT min(t.tenant) FROM workbell_tokens t
+    SELECT min(t.tenant) FROM workbell_tokens t WHERE t.tenant > :after
     UNION ALL
     SELECT (SELECT min(t.tenant) FROM workbell_tokens t WHERE t.tenant > token.tenant) FROM token
     WHERE token.tenant IS NOT NULL
 )
-SELECT tenant FROM lane WHERE tenant IS NOT NULL
-UNION SELECT tenant FROM token WHERE tenant IS NOT NULL
-UNION SELECT name FROM workbell_tenants
+SELECT tenant FROM (
+    SELECT * FROM (SELECT tenant FROM lane WHERE tenant IS NOT NULL LIMIT :limit) AS of_lanes
+    UNION
+    SELECT * FROM (SELECT tenant FROM token WHERE tenant <> '*' LIMIT :limit) AS of_tokens
+    UNION
+    SELECT * FROM (SELECT name FROM workbell_tenants WHERE name > :after ORDER BY name LIMIT :limit) AS of_settings
+) AS known ORDER BY tenant LIMIT :limit
+
+-- trace_of_tenant: whether a tenant has a lane or a token
+-- The first from a name on is one step in an index. With an equality PostgreSQL expects to meet a row soon, and scans.
+SELECT 1 WHERE (SELECT min(tenant) FROM workbell_lanes WHERE tenant >= :name) = :name
+OR (SELECT min(tenant) FROM workbell_tokens WHERE tenant >= :name) = :name
 
 -- all_audit: the entries of all tenants, newest first
 SELECT {audit_columns} FROM workbell_audit WHERE id < :before ORDER BY id DESC LIMIT :limit

@@ -60,13 +60,22 @@ class StoredTokens:
         found = read_rows(self._database, "tokens_with_ids", ids=sorted(ids)) if ids else []
         return {token.id: token for token in map(_token, found)}
 
-    def list(self, tenant: str | None = None) -> Listed:
-        """The tokens of a tenant, or of all, oldest first."""
-        if tenant is None:
-            found = read_rows(self._database, "tokens")
-        else:
-            found = read_rows(self._database, "list_tokens", tenant=tenant)
-        return sorted(map(_token, found), key=lambda token: (token.created_at, token.id))
+    def list(self, tenant: str, *, after: str = FIRST_ID, limit: int = PAGE) -> Listed:
+        """A page of the tokens of a tenant, by id: oldest first."""
+        found = read_rows(self._database, "list_tokens", tenant=tenant, after=after, limit=limit)
+        return [_token(row) for row in found]
+
+    def every(self, tenant: str, *, after: str = FIRST_ID) -> Iterator[Token]:
+        """The tokens of a tenant by id, read page by page."""
+        while page := self.list(tenant, after=after):
+            yield from page
+            if len(page) < PAGE:
+                return
+            after = page[-1].id
+
+    def valid_of_agent(self, agent: str, limit: int = PAGE) -> Sequence[str]:
+        """Ids of some tokens of an agent that are not revoked."""
+        return [row[0] for row in read_rows(self._database, "tokens_of_agent", agent=agent, limit=limit)]
 
     def redeem(self, token_hash: str, now: datetime) -> Token | None:
         """Redeem a one-time token: the first caller gets it as valid, then it is revoked."""

@@ -7,10 +7,10 @@ WHERE id = :id
 -- find_agent: one agent
 SELECT {agent_columns} FROM workbell_agents WHERE id = :id
 
--- agents: all agents, of all tenants
+-- agents: all agents, of all tenants: one row for each that was paired
 SELECT {agent_columns} FROM workbell_agents
 
--- list_agents: those of one tenant
+-- list_agents: those of one tenant; few, as each was paired by hand
 SELECT {agent_columns} FROM workbell_agents WHERE tenant = :tenant
 
 -- delete_agent: remove an agent

@@ -17,6 +17,7 @@ from workbell.stores.events.adding import emitting
 from workbell.stores.flows import Ask, Do, Flow
 from workbell.stores.group_commit import GroupCommit
 from workbell.stores.keyed_writes import KeyedWrites, LockName, LockWaits
+from workbell.stores.pruning import Pruned, remove_with_parts
 from workbell.stores.publisher import Pair
 from workbell.stores.runs.adding import Replacing, Writing, add_runs, make_room, read_replaced
 from workbell.stores.runs.lanes import Lanes
@@ -130,12 +131,10 @@ class StoredEvents:
         self._database.wake()
         return made
 
-    def prune(self, before: datetime, limit: int) -> int:
+    def prune(self, before: datetime, limit: int) -> Pruned:
         """Remove events whose retention is over, with their matches."""
-        batch = [Statement("delete_events", {"before": before, "limit": limit})]
-        if self._database.dialect.one_writer:  # elsewhere one statement does both
-            batch.insert(0, Statement("delete_matches", {"before": before, "limit": limit}))
-        return len(self._database.write(batch)[-1])
+        values = {"before": before, "limit": limit}
+        return remove_with_parts(self._database, "delete_events", ("delete_matches",), values)
 
     # Reading
 

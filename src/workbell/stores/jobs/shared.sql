@@ -15,7 +15,7 @@ SELECT value FROM workbell_meta WHERE name = 'definitions'
 -- raise_definitions: raise it, so that caches of definitions are read again
 UPDATE workbell_meta SET value = CAST(CAST(value AS bigint) + 1 AS text) WHERE name = 'definitions'
 
--- definitions: the definitions of all tenants, without the jobs of code
+-- definitions: the definitions of all tenants, without the jobs of code; every process keeps them all
 SELECT {job_columns} FROM workbell_jobs WHERE source = 'api' ORDER BY tenant, name
 
 -- add_definition: a new definition, if its name is free
@@ -34,7 +34,7 @@ RETURNING id
 -- find_job: one job
 SELECT {job_columns} FROM workbell_jobs WHERE tenant = :tenant AND name = :name
 
--- list_jobs: the jobs of a tenant
+-- list_jobs: the jobs of a tenant: those that code declares or somebody has put
 SELECT {job_columns} FROM workbell_jobs WHERE tenant = :tenant ORDER BY name
 
 -- export_jobs: all jobs, by id

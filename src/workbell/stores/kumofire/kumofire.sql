@@ -6,7 +6,7 @@ SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'kumofire%'
 -- kumofire_version: the number of its last migration; no row of it, if there was none
 SELECT max(version) AS version FROM kumofire_schema_version
 
--- kumofire_total: how many runs there are
+-- kumofire_total: how many runs there are; once, before an import
 SELECT count(*) AS total FROM kumofire_job_runs
 
 -- kumofire_held: runs that a consumer of it is working on: one that waits or runs, and whose lock has not ended

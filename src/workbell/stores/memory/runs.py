@@ -20,7 +20,7 @@ from workbell.stores.allotment import LaneRank, allot
 from workbell.stores.matching import matches
 from workbell.stores.memory.limits import MemoryLimits
 from workbell.stores.memory.state import State
-from workbell.stores.port import Filter, Head, Held, Lease, LeaseTerms, LimitsOfLanes, Pick, Renewed
+from workbell.stores.port import MOST_ATTEMPTS, Filter, Head, Held, Lease, LeaseTerms, LimitsOfLanes, Pick, Renewed
 from workbell.stores.publisher import Pair
 from workbell.stores.runs.adding import SAME_KEY, SAME_TAG, refuse_other_request, reject_duplicate
 from workbell.stores.runs.chosen_ids import refuse_taken_id, without_repeats
@@ -285,8 +285,8 @@ class MemoryRuns:
         found = [run for run in every if matches(run, wanted)]
         return sorted(found, key=lambda run: run.id, reverse=True)[: wanted.limit]
 
-    def attempts(self, run_id: str) -> builtins.list[Attempt]:
-        return [*self._state.attempts.get(run_id, ())]
+    def attempts(self, run_id: str, *, after: int = 0, limit: int = MOST_ATTEMPTS) -> builtins.list[Attempt]:
+        return [one for one in self._state.attempts.get(run_id, ()) if one.number > after][:limit]
 
     def pending(
         self,

@@ -12,6 +12,7 @@ from workbell.model.state import Retention
 from workbell.model.users import UserId, user_number, user_text
 from workbell.stores.database import Batch, Database, Row, Rows, Statement, read_rows, write_rows
 from workbell.stores.pending_entry import write_action
+from workbell.stores.pruning import Pruned, remove_with_parts
 
 NOTIFICATION = "id tenant user_id data created_at user_text".split()
 PAGE = 1000
@@ -58,21 +59,20 @@ class StoredNotifications:
         values: dict[str, Any] = {"tenant": tenant, "user_id": user_number(user_id), "now": now}
         count = 0
         if ids is None:
-            while marked := len(write_rows(self._database, "read_all", limit=PAGE, **values)):
-                count += marked  # others write between two rounds
+            after = FIRST_ID
+            while marked := write_rows(self._database, "read_all", limit=PAGE, after=after, **values):
+                count += len(marked)  # others write between two rounds
+                after = max(row[0] for row in marked)
         elif ids:
             count = len(write_rows(self._database, "read_some", ids=list(ids), **values))
         if count:
             self._database.wake()
         return count
 
-    def prune(self, now: datetime, limit: int) -> int:
-        """Remove notifications whose retention is over, with their read marks; how many."""
+    def prune(self, now: datetime, limit: int) -> Pruned:
+        """Remove notifications whose retention is over, with their read marks."""
         values = {"before": now - self._keep.events, "limit": limit}
-        batch = [Statement("delete_notifications", values)]
-        if self._database.dialect.one_writer:  # elsewhere one statement does both
-            batch.insert(0, Statement("delete_reads", values))
-        return len(self._database.write(batch)[-1])
+        return remove_with_parts(self._database, "delete_notifications", ("delete_reads",), values)
 
     def export(self) -> Iterator[Sequence[Notification]]:
         """All notifications, in pages, by id."""

@@ -32,15 +32,19 @@ FROM (
 -- new_notifications: those of all tenants and people beyond an id
 SELECT {notification_columns}, NULL AS read_at FROM workbell_notifications WHERE id > :after ORDER BY id LIMIT :limit
 
--- read_all: a person has read everything: a batch of what is unread
+-- read_all: a person has read everything: a batch of what is unread beyond an id, oldest first
 INSERT INTO workbell_reads ({read_columns})
 SELECT n.tenant, :user_id, n.id, :now FROM (
-    SELECT m.tenant, m.id FROM workbell_notifications m WHERE m.tenant = :tenant AND m.user_id = :user_id
+    SELECT * FROM (SELECT tenant, id FROM workbell_notifications m
+        WHERE tenant = :tenant AND user_id = :user_id AND id > :after
+        AND (SELECT 1 FROM workbell_reads r WHERE r.notification = m.id AND r.user_id = :user_id LIMIT 1) IS NULL
+        ORDER BY tenant, user_id, id LIMIT :limit) AS own
     UNION ALL
-    SELECT m.tenant, m.id FROM workbell_notifications m WHERE m.tenant = :tenant AND m.user_id IS NULL
-) AS n
-WHERE (SELECT 1 FROM workbell_reads r WHERE r.notification = n.id AND r.user_id = :user_id LIMIT 1) IS NULL
-ORDER BY n.id LIMIT :limit ON CONFLICT DO NOTHING RETURNING notification
+    SELECT * FROM (SELECT tenant, id FROM workbell_notifications m
+        WHERE tenant = :tenant AND user_id IS NULL AND id > :after
+        AND (SELECT 1 FROM workbell_reads r WHERE r.notification = m.id AND r.user_id = :user_id LIMIT 1) IS NULL
+        ORDER BY tenant, user_id, id LIMIT :limit) AS everybodys
+) AS n WHERE true ORDER BY n.id LIMIT :limit ON CONFLICT DO NOTHING RETURNING notification
 
 -- export_reads: all read marks, by notification and person
 SELECT {read_columns} FROM workbell_reads WHERE (notification, user_id) > (:after, :after_user)

@@ -1,13 +1,14 @@
 """Recent runs: the last finished runs of jobs, in a time that does not grow with history.
 
 A job has a lane for each of its queues, targets and keys, and an index leads to the newest runs of a lane. So the
-newest run of each lane shows which lanes can have any of the wanted runs, and only these lanes are read.
+newest run of each lane shows which lanes can have any of the wanted runs, and only these lanes are read. Of a job with
+more than a thousand lanes some are looked at, and those that the newest history is in.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from datetime import UTC
 
 from workbell.model.ended_run import EndedRun
@@ -15,6 +16,7 @@ from workbell.model.run import Status
 from workbell.stores.database import Database, Row, Rows, read_rows
 
 MOST_LANES = 1000  # of one job
+NEWEST = 5000  # finished runs of all jobs and tenants, among which a job with more lanes is looked for
 OLDEST = "00000000-0000-0000-0000-000000000000"
 
 Wanted = tuple[int, str]  # a lane, and the oldest id that can be wanted of it
@@ -25,9 +27,8 @@ def recent_runs(database: Database, tenant: str, jobs: Sequence[str], most: int)
     if not jobs:
         return {}
     lanes: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    for job, lane, newest in read_rows(database, "lanes_of_jobs", tenant=tenant, jobs=list(jobs), most=MOST_LANES):
-        if newest is not None:
-            lanes[job].append((newest, lane))
+    for job, lane, newest in _newest_by_lane(database, tenant, jobs):
+        lanes[job].append((newest, lane))
     wanted = [pair for found in lanes.values() for pair in _candidates(found, most)]
     job_of = {lane: job for job, found in lanes.items() for _, lane in found}
     ids: dict[str, list[str]] = {job: [] for job in jobs}
@@ -38,6 +39,22 @@ def recent_runs(database: Database, tenant: str, jobs: Sequence[str], most: int)
     rows = {row[0]: row for row in read_rows(database, "ended_runs", ids=every)} if every else {}
     # One that was removed since is not there any more.
     return {job: [_ended(rows[one]) for one in found if one in rows] for job, found in newest_first.items()}
+
+
+def _newest_by_lane(database: Database, tenant: str, jobs: Sequence[str]) -> Iterator[tuple[str, int, str]]:
+    """Lanes of these jobs that have finished runs, each with the newest."""
+    wanted = Rows(("job",), [[job] for job in jobs])
+    found = read_rows(database, "lanes_of_jobs", tenant=tenant, rows=wanted, most=MOST_LANES)
+    counted = Counter(job for job, _, _ in found)
+    more = [job for job, count in counted.items() if count >= MOST_LANES]
+    if more:  # then any of its lanes were found: those that it uses now are in the newest history
+        found += read_rows(database, "lanes_of_newest", tenant=tenant, jobs=more, scan=NEWEST)
+    newest: dict[tuple[str, int], str] = {}
+    for job, lane, run_id in found:
+        if run_id is not None:
+            newest[job, lane] = max(run_id, newest.get((job, lane), OLDEST))
+    for (job, lane), run_id in newest.items():
+        yield job, lane, run_id
 
 
 def _candidates(lanes: list[tuple[str, int]], most: int) -> list[Wanted]:

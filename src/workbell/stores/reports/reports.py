@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC
+from typing import Any
 
 from workbell.model.ended_run import EndedRun
 from workbell.model.ids import FIRST_ID
@@ -12,7 +13,7 @@ from workbell.model.retry_run import RetryRun
 from workbell.model.run import FINAL, Run, Status
 from workbell.model.run_page import Counted
 from workbell.model.schedule import Schedule
-from workbell.stores.database import Database, Statement, read_rows
+from workbell.stores.database import Database, Row, Rows, Statement, read_rows
 from workbell.stores.pauses.pauses import StoredPauses
 from workbell.stores.port import MOST_COUNTED, SCAN, Counts, Filter, FoundRuns, LaneLoad
 from workbell.stores.reports.recent import recent_runs
@@ -23,6 +24,8 @@ from workbell.stores.times import to_utc
 
 PAGE = 1000
 LOOKED_AT = 10_000  # live runs
+SCHEDULED = 100_000  # scheduled runs that are counted: they have no index by lane
+MOST_RETRIES = 1000  # live ones of one run
 
 
 class StoredReports:
@@ -47,35 +50,50 @@ class StoredReports:
         return recent_runs(self._database, tenant, jobs, most)
 
     def counts(self, tenant: str | None = None) -> list[Counts]:
-        """Live runs of a tenant or of all, by lane and status, and which lanes are paused."""
+        """Live runs of a tenant or of all, by lane and status, and which lanes are paused.
+
+        Of a lane 10,000 queued runs are counted, and of all tenants the next 100,000 scheduled ones.
+        """
         is_paused = any_covers(self._pauses.list(tenant))
-        numbers: dict[int, dict[str, int]] = {}
-        due_since: dict[int, datetime | None] = {}
-        if tenant is None:
-            rows = read_rows(self._database, "counts")
-        else:
-            rows = read_rows(self._database, "counts_of_tenant", tenant=tenant)
-        for lane, status, count, since in rows:
-            numbers.setdefault(lane, {})[status] = count
-            if status == Status.QUEUED.value:
-                due_since[lane] = to_utc(since)
-        lanes = self._lanes.find(numbers)
-        return [
-            Counts(
-                lanes[lane_id],
-                of.get("scheduled", 0),
-                of.get("queued", 0),
-                of.get("running", 0),
-                is_paused(lanes[lane_id]),
-                due_since.get(lane_id),
+        query = "queued_lanes" if tenant is None else "queued_lanes_of_tenant"
+        more = {} if tenant is None else {"tenant": tenant}
+        queued = {
+            lane: (count, since)
+            for lane, count, since in self._lanes_in_pages(query, most=MOST_COUNTED, **more)
+            if count
+        }
+        whose = {"tenant": tenant}
+        seen = {"scan": SCHEDULED}
+        answers = self._database.read(
+            [
+                Statement("running_by_lane", whose),
+                Statement("scheduled_by_lane", whose | seen),
+                Statement("many_scheduled", seen),
+            ]
+        )
+        running, scheduled = [{row[0]: row[1] for row in rows} for rows in answers[:2]]
+        later = ("scheduled",) if answers[2] else ()
+        ids = {*queued, *running, *scheduled}
+        lanes = self._lanes.find(ids)
+        found = []
+        for lane in ids:
+            count, since = queued.get(lane, (0, None))
+            counts = Counts(
+                lanes[lane],
+                scheduled.get(lane, 0),
+                count,
+                running.get(lane, 0),
+                is_paused(lanes[lane]),
+                None if since is None else to_utc(since),
+                ("queued", *later) if count >= MOST_COUNTED else later,
             )
-            for lane_id, of in numbers.items()
-        ]
+            found.append(counts)
+        return found
 
     def load(self, tenant: str, queues: Sequence[str] | None, most: int) -> list[LaneLoad]:
         """Counts of queued and running runs by lane, of these queues or of all, up to `most`; not those of agents."""
         wanted = {"tenant": tenant, "every": queues is None, "queues": list(queues or ()), "most": most}
-        rows = [row for row in read_rows(self._database, "load_of_lanes", **wanted) if row[1] or row[2]]
+        rows = [row for row in self._lanes_in_pages("load_of_lanes", **wanted) if row[1] or row[2]]
         lanes = self._lanes.find([row[0] for row in rows])
         is_paused = any_covers(self._pauses.list(tenant) if rows else ())
         return [
@@ -89,6 +107,15 @@ class StoredReports:
             for lane, queued, running, due in rows
         ]
 
+    def _lanes_in_pages(self, query: str, **values: Any) -> Iterator[Row]:
+        """The rows of a query that answers a page of lanes by their ids."""
+        after = -1
+        while page := read_rows(self._database, query, after=after, limit=PAGE, **values):
+            yield from page
+            if len(page) < PAGE:
+                return
+            after = page[-1][0]
+
     def ahead_of(self, run: Run) -> int:
         """How many queued runs of the same lane come before this one (counted up to 1,000)."""
         values = {"lane": run.lane.id, "rank": run.rank, "scheduled_for": run.scheduled_for, "id": run.id}
@@ -100,9 +127,10 @@ class StoredReports:
 
     def retries(self, ids: Iterable[str]) -> dict[str, RetryRun]:
         """The newest retry of each of these runs, if it has one that still exists."""
-        wanted = {"ids": list(ids)}
-        if not wanted["ids"]:
+        rows = Rows(("id",), [[one] for one in sorted(set(ids))])
+        if not rows.values:
             return {}
+        wanted: dict[str, Any] = {"rows": rows, "most": MOST_RETRIES}
         # Live runs are read first: one that ends between the two statements is then found in history.
         live, finished = self._database.read([Statement("live_retries", wanted), Statement("finished_retries", wanted)])
         return {
@@ -137,6 +165,9 @@ class StoredReports:
             after = page[-1].id
         return found
 
-    def waiting_targets(self) -> set[tuple[str, str]]:
-        """Tenants and targets for which something is queued."""
-        return {(row[0], row[1]) for row in read_rows(self._database, "waiting_targets")}
+    def waiting_targets(self, among: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Those of these tenants and targets for which something is queued."""
+        wanted = Rows(("tenant", "target"), [list(pair) for pair in sorted(set(among))])
+        if not wanted.values:
+            return set()
+        return {(row[0], row[1]) for row in read_rows(self._database, "waiting_targets", rows=wanted)}

@@ -194,25 +194,38 @@ AND l.id <> ALL(ARRAY(SELECT r.lane FROM workbell_runs r
 RETURNING id
 
 -- delete_finished: a batch of expired history, with its attempts and logs; a run that holds a key stays as long
-WITH due AS (
+-- Of attempts and lines no more than `parts`: a run that has some left stays for the next batch, and the answer has a NULL.
+WITH due AS MATERIALIZED (
     SELECT id, lane, key FROM workbell_history WHERE remove_at <= :now ORDER BY remove_at LIMIT :limit
     FOR UPDATE SKIP LOCKED
-), held AS (
+), held AS MATERIALIZED (
     SELECT due.id, k.until FROM due JOIN workbell_lanes l ON l.id = due.lane
     CROSS JOIN LATERAL (SELECT until FROM workbell_keys WHERE tenant = l.tenant AND key = due.key AND run = due.id
         AND until > :now OFFSET 0) k
     WHERE due.key IS NOT NULL
 ), kept AS (
     UPDATE workbell_history h SET remove_at = held.until FROM held WHERE h.id = held.id RETURNING h.id
-), gone AS (
-    DELETE FROM workbell_history
-    WHERE id = ANY(ARRAY(SELECT id FROM due WHERE NOT EXISTS (SELECT 1 FROM held WHERE held.id = due.id))) RETURNING id
+), ended AS MATERIALIZED (
+    SELECT id FROM due WHERE NOT EXISTS (SELECT 1 FROM held WHERE held.id = due.id)
+), numbers AS MATERIALIZED (
+    SELECT a.ctid FROM ended CROSS JOIN LATERAL (SELECT ctid FROM workbell_attempts WHERE run = ended.id OFFSET 0) a
+    LIMIT :parts
+), lines AS MATERIALIZED (
+    SELECT l.ctid FROM ended CROSS JOIN LATERAL (SELECT ctid FROM workbell_logs WHERE run = ended.id OFFSET 0) l
+    LIMIT :parts
+), cut AS MATERIALIZED (
+    SELECT 1 WHERE (SELECT count(*) FROM numbers) >= :parts OR (SELECT count(*) FROM lines) >= :parts
 ), attempts AS (
-    DELETE FROM workbell_attempts WHERE run IN (SELECT id FROM gone)
+    DELETE FROM workbell_attempts WHERE ctid = ANY(ARRAY(SELECT ctid FROM numbers))
 ), logs AS (
-    DELETE FROM workbell_logs WHERE run IN (SELECT id FROM gone)
+    DELETE FROM workbell_logs WHERE ctid = ANY(ARRAY(SELECT ctid FROM lines))
+), gone AS (
+    DELETE FROM workbell_history h WHERE h.id = ANY(ARRAY(SELECT id FROM ended))
+    AND (NOT EXISTS (SELECT 1 FROM cut) OR ((SELECT 1 FROM workbell_attempts a WHERE a.run = h.id LIMIT 1) IS NULL
+        AND (SELECT 1 FROM workbell_logs l WHERE l.run = h.id LIMIT 1) IS NULL))
+    RETURNING h.id
 )
-SELECT id FROM gone UNION ALL SELECT id FROM kept
+SELECT id FROM gone UNION ALL SELECT id FROM kept UNION ALL SELECT NULL FROM cut
 
 -- survey_targets: lanes of these targets, and the ranks of their queued runs
 -- Lane by lane, each a step in the index of queued runs.

@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any
+from random import randrange
 
 from workbell.errors import StoreUnavailable
 from workbell.model.clock import EPOCH
@@ -16,7 +16,8 @@ from workbell.stores import rows
 from workbell.stores.database import Conflict, Database, Rows, Statement, read_rows, write_rows
 from workbell.stores.limits.limits import LimitedClaims
 from workbell.stores.pending_entry import PENDING, write_action, write_guarded
-from workbell.stores.port import Filter, Head, Held, Lease, LeaseTerms, LimitsOfLanes, Pick, Renewed
+from workbell.stores.port import MOST_ATTEMPTS, Filter, Head, Held, Lease, LeaseTerms, LimitsOfLanes, Pick, Renewed
+from workbell.stores.pruning import Pruned, remove_with_parts
 from workbell.stores.reports.search import Search
 from workbell.stores.runs.claiming import START, ChosenRuns, claim, claims
 from workbell.stores.runs.finding import find_runs
@@ -28,6 +29,7 @@ from workbell.stores.runs.moving import first_of_each, has_company, moved, movin
 DISPATCH = MOVES[Move.DISPATCH]
 RUNNING = MOVES[Move.START].targets[0].value
 TRIES = 20  # of transitions, where each time others have moved some of the runs
+DRAWN_FROM = 5000  # queued runs, at the most twice as many: some of them are sent to a queue again
 RESTARTED = 1000  # waits that start again in one write
 LEASED = ("id", "token", "status")
 SEEN = ("id", "token", "until", "expected")
@@ -150,20 +152,16 @@ class StoredRuns:
             pass  # others write between two rounds
         return not read_rows(self._database, "waits_ahead", now=now)
 
-    def prune(self, now: datetime, limit: int) -> tuple[int, int]:
+    def prune(self, now: datetime, limit: int) -> tuple[Pruned, int]:
         """Remove finished runs whose time is over, with attempts and logs, and keys; how many there were of each."""
-        gone = 0
-        left: dict[str, Any] = {"now": now, "limit": limit}
-        if self._database.dialect.one_writer:  # several statements here, one elsewhere
-            gone = len(write_rows(self._database, "put_off", **left))
-            left["limit"] = limit - gone
-            batch = [Statement(name, left) for name in ("delete_attempts", "delete_logs", "delete_finished")]
-            gone += len(self._database.write(batch)[-1])
-        else:
-            gone = len(write_rows(self._database, "delete_finished", **left))
+        put_off = 0
+        if self._database.dialect.one_writer:  # elsewhere a part of the statement that removes
+            put_off = len(write_rows(self._database, "put_off", now=now, limit=limit))
+        left = {"now": now, "limit": limit - put_off}
+        gone = remove_with_parts(self._database, "delete_finished", ("delete_attempts", "delete_logs"), left)
         keys = len(write_rows(self._database, "drop_keys", now=now, limit=limit))
         self._lanes.prune(now)
-        return gone, keys
+        return gone._replace(rows=gone.rows + put_off), keys
 
     # Reading
 
@@ -173,8 +171,9 @@ class StoredRuns:
     def list(self, wanted: Filter) -> builtins.list[Run]:
         return self._search.list(wanted)
 
-    def attempts(self, run_id: str) -> builtins.list[Attempt]:
-        return [rows.attempt_from(row) for row in read_rows(self._database, "attempts", id=run_id)]
+    def attempts(self, run_id: str, *, after: int = 0, limit: int = MOST_ATTEMPTS) -> builtins.list[Attempt]:
+        found = read_rows(self._database, "attempts", id=run_id, after=after, limit=limit)
+        return [rows.attempt_from(row) for row in found]
 
     def pending(
         self,
@@ -184,7 +183,8 @@ class StoredRuns:
         queued_before: datetime | None = None,
     ) -> builtins.list[Run]:
         if queued_before is not None:
-            return self._lanes.query("queued_before", time=queued_before, limit=limit)
+            values = {"time": queued_before, "lane": randrange(2**63), "scan": DRAWN_FROM, "limit": limit}
+            return self._lanes.query("queued_before", **values)
         return self._lanes.query("pending_accepted", process=accepted_by, limit=limit)
 
     def accepting(self) -> builtins.list[str]:

@@ -53,7 +53,7 @@ ORDER BY scheduled_for LIMIT 1
 SELECT 1 FROM workbell_runs WHERE status = 'scheduled' AND updated_at > :now
 AND (attempt > 0 OR rescheduled_from IS NOT NULL) LIMIT 1
 
--- leases: leases that end soon, or later than ours do: of agents, or by a clock that was put since
+-- leases: leases that end soon, or later than ours do: of agents, or by a clock that was put since; no more than there are slots
 SELECT id, token, lease_until, worker FROM workbell_runs
 WHERE status = 'running' AND (lease_until <= :before OR lease_until > :beyond)
 
@@ -86,17 +86,28 @@ AND status = :from_status
 RETURNING {started}
 
 -- queued_before: runs that workers could have taken for a while; any of them, in no order
-SELECT {live} FROM workbell_runs r JOIN workbell_lanes l ON l.id = r.lane
-WHERE r.status = 'queued' AND r.updated_at < :time AND l.target IS NULL AND NOT EXISTS (SELECT 1 FROM workbell_pauses p
-    WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job))
-AND NOT EXISTS (SELECT 1 FROM workbell_jobs j
-    WHERE j.tenant = l.tenant AND j.name = l.job AND j.source = 'api' AND NOT j.enabled)
-ORDER BY random() LIMIT :limit
+-- Drawn from the next `scan` queued runs behind a lane, and from as many in the beginning, as behind it may be none.
+WITH seen AS MATERIALIZED (
+    SELECT * FROM (SELECT id, lane, updated_at FROM workbell_runs WHERE status = 'queued' AND lane >= :lane
+        ORDER BY lane, rank, scheduled_for LIMIT :scan) AS behind
+    UNION ALL
+    SELECT * FROM (SELECT id, lane, updated_at FROM workbell_runs WHERE status = 'queued' AND lane < :lane
+        ORDER BY lane, rank, scheduled_for LIMIT :scan) AS beginning
+), drawn AS MATERIALIZED (
+    SELECT seen.id FROM seen WHERE seen.updated_at < :time
+    AND (SELECT 1 FROM workbell_lanes l WHERE l.id = seen.lane AND l.target IS NULL
+        AND (SELECT 1 FROM workbell_pauses p
+            WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job) LIMIT 1) IS NULL
+        AND (SELECT 1 FROM workbell_jobs j
+            WHERE j.tenant = l.tenant AND j.name = l.job AND j.source = 'api' AND NOT j.enabled) IS NULL) IS NOT NULL
+    ORDER BY random() LIMIT :limit
+)
+SELECT {live} FROM drawn CROSS JOIN workbell_runs r WHERE r.id = drawn.id
 
--- held_by: running runs of one worker
+-- held_by: running runs of one worker, no more than it has slots
 SELECT {live} FROM workbell_runs r WHERE r.status = 'running' AND r.worker = :worker
 
--- leases_of: the leases of some workers, without their runs
+-- leases_of: the leases of some workers, without their runs; no more than they have slots
 SELECT id, token, lease_until, worker FROM workbell_runs WHERE status = 'running' AND worker {among workers text}
 
 -- pending_of_tag: some runs of a tenant's tag that have not started, to be ended: without their input
@@ -125,9 +136,9 @@ UPDATE workbell_runs SET alone = :yes WHERE id = :id AND token = :token AND stat
 -- set_progress: what a handler reports on its way
 UPDATE workbell_runs SET progress = :progress WHERE id = :id AND token = :token AND status = 'running' RETURNING id
 
--- attempts: ended attempts of a run
+-- attempts: a page of the ended attempts of a run, beyond a number; a run that snoozes may have any number of them
 SELECT run, number, status, started_at, finished_at, worker, error, result, token
-FROM workbell_attempts WHERE run = :id ORDER BY number
+FROM workbell_attempts WHERE run = :id AND number > :after ORDER BY number LIMIT :limit
 
 -- export_runs: all live runs, by id
 SELECT {live} FROM workbell_runs r WHERE r.id > :after ORDER BY r.id LIMIT :limit

@@ -108,11 +108,13 @@ FROM (SELECT due.place, k.until FROM (SELECT rowid AS place, id, lane, key FROM 
     CROSS JOIN workbell_keys k ON k.tenant = l.tenant AND k.key = due.key AND k.run = due.id AND k.until > :now) AS held
 WHERE h.rowid = held.place RETURNING id
 
--- delete_finished: and these themselves
+-- delete_finished: and these themselves, but for those that have parts left
 WITH ended AS (SELECT h.id FROM workbell_history h WHERE h.remove_at <= :now AND (h.key IS NULL OR NOT EXISTS (
     SELECT 1 FROM workbell_lanes l CROSS JOIN workbell_keys k ON k.tenant = l.tenant
     WHERE l.id = h.lane AND k.key = h.key AND k.run = h.id AND k.until > :now)) ORDER BY h.remove_at, h.rowid LIMIT :limit)
-DELETE FROM workbell_history WHERE id IN (SELECT id FROM ended) RETURNING id
+DELETE FROM workbell_history AS h WHERE h.id IN (SELECT id FROM ended)
+AND NOT EXISTS (SELECT 1 FROM workbell_attempts a WHERE a.run = h.id)
+AND NOT EXISTS (SELECT 1 FROM workbell_logs l WHERE l.run = h.id) RETURNING id
 
 -- survey_targets: lanes of these targets, and the ranks of their queued runs
 WITH RECURSIVE head(lane, rank) AS (
@@ -138,14 +140,16 @@ AND NOT EXISTS (SELECT 1 FROM workbell_pauses p
     WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job))
 LIMIT :limit
 
--- delete_attempts: the attempts of a batch of expired history; without runs that still hold a key
+-- delete_attempts: some attempts of a batch of expired history; without runs that still hold a key
 WITH ended AS (SELECT h.id FROM workbell_history h WHERE h.remove_at <= :now AND (h.key IS NULL OR NOT EXISTS (
     SELECT 1 FROM workbell_lanes l CROSS JOIN workbell_keys k ON k.tenant = l.tenant
     WHERE l.id = h.lane AND k.key = h.key AND k.run = h.id AND k.until > :now)) ORDER BY h.remove_at, h.rowid LIMIT :limit)
-DELETE FROM workbell_attempts WHERE run IN (SELECT id FROM ended)
+DELETE FROM workbell_attempts WHERE rowid IN (SELECT a.rowid FROM ended CROSS JOIN workbell_attempts a
+    WHERE a.run = ended.id LIMIT :parts) RETURNING number
 
--- delete_logs: and their log lines
+-- delete_logs: and some of their log lines
 WITH ended AS (SELECT h.id FROM workbell_history h WHERE h.remove_at <= :now AND (h.key IS NULL OR NOT EXISTS (
     SELECT 1 FROM workbell_lanes l CROSS JOIN workbell_keys k ON k.tenant = l.tenant
     WHERE l.id = h.lane AND k.key = h.key AND k.run = h.id AND k.until > :now)) ORDER BY h.remove_at, h.rowid LIMIT :limit)
-DELETE FROM workbell_logs WHERE run IN (SELECT id FROM ended)
+DELETE FROM workbell_logs WHERE (run, attempt, line) IN (SELECT l.run, l.attempt, l.line
+    FROM ended CROSS JOIN workbell_logs l WHERE l.run = ended.id LIMIT :parts) RETURNING line

@@ -23,10 +23,10 @@ UPDATE workbell_schedules s SET version = s.version + 1, look_at = new.look_at, 
     scheduler_failures = new.scheduler_failures
 FROM free new WHERE s.id = new.id AND new.expected BETWEEN 0 AND 2147483646 RETURNING s.id
 
--- locked_overlaps: schedules with a run in the way that another transaction has locked; the others' are locked here
-SELECT DISTINCT r.schedule FROM workbell_runs r WHERE r.schedule = ANY(CAST(:schedules AS uuid[])) AND {overlaps}
-AND r.id <> ALL(ARRAY(SELECT r.id FROM workbell_runs r WHERE r.schedule = ANY(CAST(:schedules AS uuid[])) AND {overlaps}
-    ORDER BY r.id FOR UPDATE SKIP LOCKED))
+-- locked_runs: whether another transaction has locked one of these runs; the others are locked here
+SELECT 1 FROM workbell_runs r WHERE r.id {among ids uuid}
+AND r.id <> ALL(ARRAY(SELECT r.id FROM workbell_runs r WHERE r.id {among ids uuid} ORDER BY r.id FOR UPDATE SKIP LOCKED))
+LIMIT 1
 
 -- due_schedules_beside: schedules that the scheduler must check, without the given versions of schedules
 -- NOT IN of a subquery uses a hash; an anti join may compare every pair.

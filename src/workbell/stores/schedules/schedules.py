@@ -34,6 +34,8 @@ ADVANCE = (
 REASON = "a later tick of its schedule replaces it"
 PART = 250  # fewer changes are not worth a second connection
 EACH = 3  # statements that a definition takes: it is a guard, and may make a lane
+ROUND = 500  # runs in the way of a tick that end in its write; of more, the others end ahead of it
+MOST_ROUNDS = 2000  # ahead of one tick: a million runs; of more, the next check of the schedule goes on
 TRIES = 20  # of a change whose guards refuse: each time another process has written
 
 
@@ -248,12 +250,11 @@ def _writing(
         ended: builtins.list[Pair] = []
         for change in changes:
             if change.cancel_live:
-                live = yield from _live(change.schedule, replacing, locked=not change.defines)
+                live = yield from _last_live(change, replacing, keep)
                 if live is None:
                     return None
-                pairs = _ending(change.schedule, live, keep, replacing.publish)
-                batch += replacing.moving([each for _, each in pairs]) if pairs else []
-                batch += [_ask_to_end(run) for run in live if run.status is Status.RUNNING]
+                pairs, ending = _ending_all(change.schedule, live, replacing, keep)
+                batch += ending
                 ended += pairs
         requests = [request for change in changes for request in change.runs]
         plain = [request for request in requests if replaced_tag(request) is None]
@@ -297,19 +298,48 @@ def _unchanged(change: ScheduleChange) -> Statement:
     return Statement("unchanged_schedule", values, exactly=1)
 
 
+def _last_live(change: ScheduleChange, replacing: Replacing, keep: Retention) -> Flow[builtins.list[Run] | None]:
+    """The runs that are in the way of a schedule's ticks, after all but one round of them were ended or asked to end.
+
+    There may be any number of them. A round is a write of its own, guarded by the version, and stays if the write of
+    the tick fails. None: another process was first, or locks one of them.
+    """
+    guards = [] if change.expected is None else [_unchanged(change)]
+    for _ in range(MOST_ROUNDS):
+        live = yield from _live(change.schedule, replacing, locked=not change.defines)
+        if live is None or len(live) <= ROUND:
+            return live
+        ended, batch = _ending_all(change.schedule, live[:ROUND], replacing, keep)
+        try:
+            yield Do([*guards, *batch], ended)
+        except Conflict as conflict:
+            if conflict.query == "unchanged_schedule":
+                return None  # else others have moved some of them: the next round reads again
+    return None
+
+
 def _live(schedule: Schedule, replacing: Replacing, *, locked: bool) -> Flow[builtins.list[Run] | None]:
-    """The runs that are in the way of a schedule's ticks; None if another transaction locks one of them."""
+    """Runs that are in the way of a schedule's ticks: a round and one more; None if another transaction locks one."""
     dialect = replacing.dialect
-    if locked and not dialect.one_writer:
-        (blocked,) = yield Ask([Statement("locked_overlaps", {"schedules": [schedule.id]})])
-        if blocked:
-            return None
-    (found,) = yield Ask([Statement("overlaps_of", {"id": schedule.id})])
+    (found,) = yield Ask([Statement("overlaps_of", {"id": schedule.id, "limit": ROUND + 1})])
     if not found:
         return []
+    if locked and not dialect.one_writer:
+        (blocked,) = yield Ask([Statement("locked_runs", {"ids": [row[0] for row in found]})])
+        if blocked:
+            return None
     (lanes,) = yield Ask([Statement("find_lanes", {"ids": sorted({row[1] for row in found})})])
     known = lanes_from(lanes)
     return [dialect.make_run(row, known) for row in found]
+
+
+def _ending_all(
+    schedule: Schedule, live: Sequence[Run], replacing: Replacing, keep: Retention
+) -> tuple[Sequence[Pair], Batch]:
+    """The ends of those of these runs that wait, and the statements that write them and ask the others to end."""
+    pairs = _ending(schedule, live, keep, replacing.publish)
+    batch = list(replacing.moving([each for _, each in pairs])) if pairs else []
+    return pairs, batch + [_ask_to_end(run) for run in live if run.status is Status.RUNNING]
 
 
 def _ending(

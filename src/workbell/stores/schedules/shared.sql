@@ -37,8 +37,8 @@ SELECT {schedule}, p.last_run_status, p.last_run_ended_at, COALESCE(p.failed_run
 FROM workbell_schedules s LEFT JOIN workbell_reports p ON p.schedule = s.id
 WHERE s.tenant = :tenant AND s.source = :source AND s.name > :after ORDER BY s.name LIMIT :limit
 
--- overlaps_of: live runs of a schedule that are in the way of its ticks
-SELECT {live} FROM workbell_runs r WHERE r.schedule = :id AND {overlaps}
+-- overlaps_of: some live runs of a schedule that are in the way of its ticks, and not yet asked to end: without input
+SELECT {waiting} FROM workbell_runs r WHERE r.schedule = :id AND {overlaps} AND NOT r.cancel_requested LIMIT :limit
 
 -- ticks: the fates of a schedule's ticks, newest first
 SELECT schedule, due, until, count, outcome, run, reason, created_at

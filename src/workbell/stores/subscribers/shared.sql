@@ -6,10 +6,10 @@ SELECT value FROM workbell_meta WHERE name = 'subscriptions'
 -- raise_subscriptions: raise it, so that caches of triggers and endpoints are read again
 UPDATE workbell_meta SET value = CAST(CAST(value AS bigint) + 1 AS text) WHERE name = 'subscriptions'
 
--- triggers: all triggers, of all tenants
+-- triggers: all triggers, of all tenants; every scheduler keeps them all
 SELECT {trigger_columns} FROM workbell_triggers ORDER BY tenant, name
 
--- list_triggers: those of one tenant
+-- list_triggers: those of one tenant; few, as each was added by hand or by code
 SELECT {trigger_columns} FROM workbell_triggers WHERE tenant = :tenant ORDER BY name
 
 -- add_trigger: a new trigger, if its name is free
@@ -23,13 +23,13 @@ RETURNING id
 -- delete_trigger: remove a trigger, if its version is unchanged; its matches stay for their retention
 DELETE FROM workbell_triggers WHERE id = :id AND (CAST(:expected AS integer) IS NULL OR version = :expected) RETURNING id
 
--- endpoints: all endpoints, of all tenants
+-- endpoints: all endpoints, of all tenants; every scheduler keeps them all
 SELECT {endpoint_columns} FROM workbell_endpoints ORDER BY id
 
 -- find_endpoint: one endpoint
 SELECT {endpoint_columns} FROM workbell_endpoints WHERE id = :id
 
--- list_endpoints: those of one tenant
+-- list_endpoints: those of one tenant; few, as each was added by hand or by code
 SELECT {endpoint_columns} FROM workbell_endpoints WHERE tenant = :tenant ORDER BY id
 
 -- add_endpoint: a new endpoint
@@ -66,7 +66,7 @@ SELECT endpoint FROM workbell_health WHERE failures >= :at_least
 INSERT INTO workbell_health ({health_columns}) VALUES (:endpoint, :failures, :failing_since, :last_success_at, :last_failure_at)
 ON CONFLICT DO NOTHING
 
--- all_health: the health of all endpoints
+-- all_health: the health of all endpoints, for a copy: one row for each
 SELECT {health_columns} FROM workbell_health ORDER BY endpoint
 
 -- declare_triggers: these are still wanted by the code

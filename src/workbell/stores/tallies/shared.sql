@@ -1,12 +1,6 @@
 -- Tallies, the number of runs that ended by minute.
 
--- tallies: of all tenants from a minute on
-SELECT {tally_columns} FROM workbell_tallies WHERE minute >= :since
-
--- list_tallies: those of one tenant
-SELECT {tally_columns} FROM workbell_tallies WHERE minute >= :since AND tenant = :tenant
-
--- totals: the sums since the beginning
+-- totals: the sums since the beginning: one row for each job in a queue and status
 SELECT {tally_columns} FROM workbell_tallies WHERE minute = :minute
 
 -- export_tallies: all tallies, in the order of their key

@@ -44,14 +44,6 @@ class StoredTallies:
         new = [tally for _, tally in sorted(with_totals(tallies).items())]
         write_rows(self._database, "add_tallies", rows=_rows(new))
 
-    def list(self, *, tenant: str | None, since: datetime) -> Listed:
-        """By minute, from then on."""
-        values: dict[str, Any] = {"since": _after_totals(since)}
-        name = "tallies"
-        if tenant is not None:
-            name, values["tenant"] = "list_tallies", tenant
-        return sorted(map(_tally, read_rows(self._database, name, **values)), key=tally_key)
-
     def sum(
         self, tenant: str, *, since: datetime, until: datetime, step: int, job: str | None, queue: str | None
     ) -> Sequence[TallySum]:

@@ -7,13 +7,13 @@ ON CONFLICT (id) DO UPDATE SET host = excluded.host, pid = excluded.pid, incarna
     started_at = excluded.started_at, seen_at = excluded.seen_at, stopping = excluded.stopping
 RETURNING drained_at
 
--- workers: all workers
+-- workers: all workers: one row for each process; lost ones go after a day
 SELECT {worker_columns} FROM workbell_workers
 
 -- worker: one of them
 SELECT {worker_columns} FROM workbell_workers WHERE id = :id
 
--- held_by_worker: running runs by worker
+-- held_by_worker: running runs by worker; no more run than workers have slots
 SELECT worker, count(*) FROM workbell_runs WHERE status = 'running' GROUP BY worker
 
 -- drain_worker: one that is to claim nothing more; the first who asks for it sets the time
@@ -31,7 +31,7 @@ INSERT INTO workbell_meta (name, value) VALUES (:name, :value) ON CONFLICT (name
 -- forget_service: a process that serves the API no more
 DELETE FROM workbell_meta WHERE name = :name
 
--- services: the addresses of the API, by process
+-- services: the addresses of the API, by process: one row for each
 SELECT name, value FROM workbell_meta WHERE substr(name, 1, 8) = 'service/'
 
 -- see_workers: workers that are alive

@@ -27,7 +27,8 @@ def tables() -> Iterator[sqlite3.Connection]:
 
 def columns(tables: sqlite3.Connection, sql: str) -> list[str]:
     """As SQLite names them. A LIMIT must be a number; the rest may be null."""
-    values = {name: 1 if name in ("limit", "most", "quota") else None for name in PARAMETER.findall(sql)}
+    limits = ("limit", "most", "quota", "parts", "scan")
+    values = {name: 1 if name in limits else None for name in PARAMETER.findall(sql)}
     values |= {name: "[]" for name in values if name in ("rows", "ids", "well", "names", "jobs", "targets", "lanes")}
     tables.execute("SAVEPOINT looked")
     try:

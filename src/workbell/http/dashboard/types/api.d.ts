@@ -719,6 +719,7 @@ export interface Schemas {
     "queued": number;
     "running": number;
     "oldest_wait_seconds": number;
+    "capped": string[];
     "paused": boolean;
     "paused_since": string | null;
     "paused_jobs": Schemas["PausedJob"][];

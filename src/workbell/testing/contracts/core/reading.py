@@ -69,6 +69,18 @@ class ReadingContract:
         store.jobs.put([new])
         assert store.jobs.list("default") == [msgspec.structs.replace(new, id=old.id, created_at=START)]
 
+    def test_attempts_are_read_in_pages(self, store: CoreStore) -> None:
+        """A handler that asks to be called later leaves one each time: there may be any number."""
+        run = claimed(store)
+        for second in range(1, 5):
+            store.runs.apply([state.release(run, after(second), started_at=after(second))])
+            (run,) = claim(store, at=second)
+        assert [one.number for one in store.runs.attempts(run.id)] == [1, 2, 3, 4]
+        assert [one.number for one in store.runs.attempts(run.id, limit=2)] == [1, 2]
+        assert [one.number for one in store.runs.attempts(run.id, after=1, limit=2)] == [2, 3]
+        assert [one.number for one in store.runs.attempts(run.id, after=3)] == [4]
+        assert store.runs.attempts(run.id, after=4) == []
+
     def test_finished_runs_are_removed_when_their_time_is_over(self, store: CoreStore) -> None:
         """B7: with their attempts; live runs and younger ones stay."""
         run = claimed(store)

@@ -96,11 +96,25 @@ class AccessContract:
         assert store.tokens.with_ids([new_id()]) == {}
         assert store.tokens.with_ids([]) == {}
 
-    def test_tokens_are_listed_by_age_and_tenant(self, store: Store) -> None:
-        late, early, other = added(store, token(at=2), token(at=1), token(at=0, tenant="acme"))
-        assert store.tokens.list("default") == [early, late]
+    def test_tokens_of_a_tenant_are_listed_in_pages(self, store: Store) -> None:
+        """By id, which begins with the time."""
+        made = added(store, *[token() for _ in range(5)], token(tenant="acme"))
+        *ours, other = sorted(made[:5], key=lambda one: one.id) + made[5:]
+        assert store.tokens.list("default") == ours
+        assert store.tokens.list("default", limit=2) == ours[:2]
+        assert store.tokens.list("default", after=ours[1].id, limit=2) == ours[2:4]
+        assert store.tokens.list("default", after=ours[4].id) == []
         assert store.tokens.list("acme") == [other]
-        assert store.tokens.list() == [other, early, late]
+        assert [*store.tokens.every("default", after=ours[0].id)] == ours[1:]
+
+    def test_the_valid_tokens_of_an_agent(self, store: Store) -> None:
+        agent = new_id()
+        one, other, *_ = added(store, token(agent=agent), token(agent=agent), token(agent=agent, revoked_at=START))
+        added(store, token(agent=new_id()), token())
+        assert {*store.tokens.valid_of_agent(agent)} == {one.id, other.id}
+        assert len(store.tokens.valid_of_agent(agent, limit=1)) == 1
+        store.tokens.revoke([one.id, other.id], after(1))
+        assert store.tokens.valid_of_agent(agent) == []
 
     def test_a_token_is_redeemed_once(self, store: Store) -> None:
         """For the one who redeems it, it is still valid."""
@@ -116,7 +130,7 @@ class AccessContract:
         assert store.tokens.redeem(expired.hash, after(5)) is None
         assert store.tokens.redeem(revoked.hash, after(5)) is None
         assert store.tokens.redeem("unknown", after(5)) is None
-        assert store.tokens.list() == sorted([expired, revoked, lasting], key=lambda one: one.id)
+        assert store.tokens.list("default") == sorted([expired, revoked, lasting], key=lambda one: one.id)
         assert store.tokens.redeem(lasting.hash, after(9999)) is not None
 
     def test_of_many_who_redeem_at_once_one_does(self, store: Store) -> None:
@@ -134,7 +148,7 @@ class AccessContract:
         assert store.tokens.revoke([one.id], after(1)) == {one.id}
         assert store.tokens.revoke([one.id, other.id, new_id()], after(2)) == {other.id}
         assert store.tokens.revoke([], after(3)) == set()
-        revoked = {found.id: found.revoked_at for found in store.tokens.list()}
+        revoked = {found.id: found.revoked_at for found in store.tokens.list("default")}
         assert revoked == {one.id: after(1), other.id: after(2), valid.id: None}
 
     def test_the_last_use_of_a_token_never_goes_back(self, store: Store) -> None:
@@ -154,14 +168,14 @@ class AccessContract:
         (valid,) = added(store, token(kind=TokenKind.SESSION, expires_at=START + 99 * DAY), *brief)[:1]
         assert store.prune(START + 59 * SECOND, 100) == 0
         assert store.prune(START + 60 * SECOND, 100) == 2
-        assert TokenKind.TICKET not in {one.kind for one in store.tokens.list()}
+        assert TokenKind.TICKET not in {one.kind for one in store.tokens.list("default")}
         assert store.prune(START + DAY - SECOND, 100) == 0
         assert store.prune(START + DAY, 2) == 4
         assert store.prune(START + DAY, 2) == 2
-        assert {one.id for one in store.tokens.list()} == {valid.id, *(one.id for one in lasting)}
+        assert {one.id for one in store.tokens.list("default")} == {valid.id, *(one.id for one in lasting)}
         assert store.prune(START + 30 * DAY - SECOND, 100) == 0
         assert store.prune(START + 30 * DAY, 100) == 4
-        assert store.tokens.list() == [valid]
+        assert store.tokens.list("default") == [valid]
 
     # Tenants
 
@@ -185,6 +199,25 @@ class AccessContract:
         store.tenants.put(tenant("set"))
         store.tenants.put(tenant("runs"))
         assert store.tenants.known() == ["a", "b", "runs", "set", "tokens"]
+        assert [name for name in ("a", "b", "runs", "set", "tokens", "c") if store.tenants.is_known(name)] == [
+            *store.tenants.known()
+        ]
+
+    def test_known_tenants_come_in_pages(self, store: Store) -> None:
+        add(store, *[request(tenant=name, queue=queue) for name in "bdf" for queue in "xyz"])
+        added(store, token(tenant="a"), token(tenant="d"), token(tenant="e"), token(tenant=EVERY_TENANT))
+        store.tenants.put(tenant("c"))
+        assert [store.tenants.known(limit=count) for count in (1, 2, 5)] == [["a"], ["a", "b"], [*"abcde"]]
+        assert store.tenants.known(after="b", limit=3) == [*"cde"]
+        assert store.tenants.known(after="bb", limit=9) == [*"cdef"]
+        assert store.tenants.known(after="f") == []
+
+    def test_settings_of_some_tenants(self, store: Store) -> None:
+        one, other = tenant("a", weight=2), tenant("b")
+        store.tenants.put(one)
+        store.tenants.put(other)
+        assert store.tenants.find(["a", "c"]) == {"a": one}
+        assert store.tenants.find([]) == {}
 
     # The audit log
 

@@ -103,13 +103,16 @@ class AgentsContract:
     # What waits for them
 
     def test_targets_that_something_waits_for(self, store: Store) -> None:
-        assert store.reports.waiting_targets() == set()
+        asked = [("default", "press"), ("acme", "label:gpu"), ("acme", "press"), ("default", "late")]
+        assert store.reports.waiting_targets(asked) == set()
         add(store, request(target="press"), request(target="press", queue="x"), request(target="late", delay=60))
         add(store, request(target="label:gpu", tenant="acme"), request())
-        assert store.reports.waiting_targets() == {("default", "press"), ("acme", "label:gpu")}
+        assert store.reports.waiting_targets(asked) == {("default", "press"), ("acme", "label:gpu")}
+        assert store.reports.waiting_targets(asked[1:]) == {("acme", "label:gpu")}, "nobody waits for the other"
+        assert store.reports.waiting_targets([]) == set()
         (head,) = store.runs.survey_tenant("acme", 9, ["label:gpu"])
         claim_picks(store, [Pick(head.lane_id, head.rank, 1)], 9)
-        assert store.reports.waiting_targets() == {("default", "press")}
+        assert store.reports.waiting_targets(asked) == {("default", "press")}
         assert aimed(store, "label:gpu", tenant="acme") == []
 
     def test_what_is_paused_is_not_found(self, store: Store) -> None:
@@ -118,4 +121,4 @@ class AgentsContract:
         assert [head.lane.job for head in store.runs.survey_tenant("default", 9, ["press"])] == ["print"]
         store.pauses.add("default", "x", None, after(5))
         assert aimed(store, "press") == []
-        assert store.reports.waiting_targets() == set()
+        assert store.reports.waiting_targets([("default", "press")]) == set()

@@ -13,7 +13,7 @@ export function RunTimeline({ run, attempts }) {
   return html`
     <${Section} title="Timeline">
       <${LifeBar} run=${run} attempts=${attempts} />
-      <ol class="timeline">${stepsOf(run, shown, attempts.length - shown.length)}</ol>
+      <ol class="timeline">${stepsOf(run, shown, Math.max(0, (shown[0]?.number ?? 1) - 1))}</ol>
     <//>
   `;
 }

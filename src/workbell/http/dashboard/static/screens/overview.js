@@ -74,14 +74,16 @@ const Waiting = ({ of }) => (of.problem ? html`<p class="faint">Not known.</p>` 
 function Figures({ minutes, tallies, queues, workers }) {
   /** @param {"running" | "queued" | "scheduled"} name */
   const sum = (name) => queues?.items.reduce((total, queue) => total + queue[name], 0);
+  /** @param {"queued" | "scheduled"} name */
+  const least = (name) => (queues?.items.some((queue) => queue.capped.includes(name)) ? `${sum(name)?.toLocaleString("en")}+` : sum(name));
   const failed = tallies?.items.reduce((total, step) => total + step.failed, 0);
   const oldest = queues && Math.max(0, ...queues.items.map((queue) => (queue.paused ? 0 : queue.oldest_wait_seconds)));
   const alive = workers?.items.filter((worker) => worker.alive);
   return html`
     <div class="figures">
       <${Figure} name="running" value=${sum("running")} address=${to(["runs"], { status: "running" })} />
-      <${Figure} name="queued" value=${sum("queued")} address=${to(["runs"], { status: "queued" })} />
-      <${Figure} name="scheduled" value=${sum("scheduled")} address=${to(["runs"], { status: "scheduled" })} />
+      <${Figure} name="queued" value=${least("queued")} address=${to(["runs"], { status: "queued" })} />
+      <${Figure} name="scheduled" value=${least("scheduled")} address=${to(["runs"], { status: "scheduled" })} />
       <${Figure} name="oldest wait" value=${oldest === null || oldest === undefined ? undefined : oldest ? spanText(oldest) : "none"} address=${to(["queues"])} bad=${queues?.items.some(waitsLong)} />
       <${Figure} name=${`failed (${lastOf(minutes)})`} value=${failed} address=${to(["runs"], { status: "failed" })} bad=${(failed ?? 0) > 0} />
       <${Figure} name=${alive?.length === 1 ? "worker" : "workers"} value=${alive?.length} address=${to(["workers"])} bad=${alive?.length === 0} />

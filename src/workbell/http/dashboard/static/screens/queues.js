@@ -78,7 +78,7 @@ export function QueueTable({ queues, reload }) {
    * @param {Api.Queue} queue
    * @param {"running" | "queued" | "scheduled"} status
    */
-  const link = (queue, status) => html`<${Link} to=${to(["runs"], { queue: queue.name, status })}>${queue[status].toLocaleString("en")}<//>`;
+  const link = (queue, status) => html`<${Link} to=${to(["runs"], { queue: queue.name, status })}>${queue[status].toLocaleString("en")}${queue.capped.includes(status) ? "+" : ""}<//>`;
   /** @param {(queue: Api.Queue) => string | number} value */
   const by = (value) => (reload ? value : undefined);
   /** @type {Column<Api.Queue>[]} */

@@ -14,6 +14,7 @@ import { go, Link, to } from "../router.js";
 import { spanText, Time } from "../times.js";
 import { html, useEffect, useRef } from "../ui.js";
 
+const MOST = 500; // attempts: a page has up to twice as many
 const SHORT = 8; // letters of an id, from its end: it begins with the time, which is the same for many
 
 /** @param {{ id: string }} props */
@@ -62,11 +63,12 @@ function Shown({ run, logs, gone, problem }) {
 }
 
 /**
- * Its attempts, asked for again whenever one begins or ends.
+ * Its newest attempts, asked for again whenever one begins or ends.
  * @param {Api.Run} run
  */
 function useAttempts(run) {
-  const { data, reload } = usePoll(`/runs/${part(run.id)}/attempts`, {}, 0);
+  const after = MOST * Math.floor(Math.max(0, run.attempt - MOST) / MOST); // the newest ones
+  const { data, reload } = usePoll(`/runs/${part(run.id)}/attempts`, { after }, 0);
   const first = useRef(true);
   useEffect(() => {
     if (!first.current) reload();
