@@ -86,7 +86,7 @@ def test_a_queue_is_listed_for_a_declared_job(bell: Workbell, send: Any) -> None
 def test_a_number_that_is_no_more_than_counted_says_so(
     bell: Workbell, send: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reports, "MOST_COUNTED", 2)
+    monkeypatch.setattr(reports, "QUEUED", 2)
     for to in ("a", "b", "c"):
         send.enqueue(to)
     (mail,) = [one for one in bell.queues.list() if one.name == "mail"]

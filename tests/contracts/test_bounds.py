@@ -116,7 +116,7 @@ class TestReports:
 
     def test_live_runs_are_counted_to_a_limit(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         """And what is counted says that there may be more."""
-        monkeypatch.setattr(reports, "MOST_COUNTED", 3)
+        monkeypatch.setattr(reports, "QUEUED", 3)
         monkeypatch.setattr(reports, "SCHEDULED", 4)
         monkeypatch.setattr(reports, "PAGE", 2)
         add(store, *[request(queue="long", at=number) for number in range(5)], request(queue="short"))

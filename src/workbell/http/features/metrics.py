@@ -47,7 +47,7 @@ MOST_BYTES = 64 * 1024  # of these names: those of a job in a queue stand in up 
 REST = ""  # the name of what is summed up: no queue and no job can have it
 
 JOBS = 'Jobs and queues that are not shown by name are one series, of the job "" and the queue "".'
-COUNTED = "Of a job's queued runs in a queue 10,000 are counted, of all scheduled runs 100,000."
+COUNTED = "Counts up to 100,000 queued runs of a job in a queue, and 100,000 scheduled runs."
 QUEUES = 'Queues that are not shown by name are one series, of the queue "".'
 
 Names = tuple[str, ...]  # values of labels: a queue, or a job and its queue

@@ -24,6 +24,7 @@ from workbell.stores.times import to_utc
 
 PAGE = 1000
 LOOKED_AT = 10_000  # live runs
+QUEUED = 100_000  # queued runs of a lane that are counted: an operator must see whether a backlog grows
 SCHEDULED = 100_000  # scheduled runs that are counted: they have no index by lane
 MOST_RETRIES = 1000  # live ones of one run
 
@@ -52,15 +53,13 @@ class StoredReports:
     def counts(self, tenant: str | None = None) -> list[Counts]:
         """Live runs of a tenant or of all, by lane and status, and which lanes are paused.
 
-        Of a lane 10,000 queued runs are counted, and of all tenants the next 100,000 scheduled ones.
+        Counts up to 100,000 queued runs of a lane, and the next 100,000 scheduled runs of all tenants.
         """
         is_paused = any_covers(self._pauses.list(tenant))
         query = "queued_lanes" if tenant is None else "queued_lanes_of_tenant"
         more = {} if tenant is None else {"tenant": tenant}
         queued = {
-            lane: (count, since)
-            for lane, count, since in self._lanes_in_pages(query, most=MOST_COUNTED, **more)
-            if count
+            lane: (count, since) for lane, count, since in self._lanes_in_pages(query, most=QUEUED, **more) if count
         }
         whose = {"tenant": tenant}
         seen = {"scan": SCHEDULED}
@@ -85,7 +84,7 @@ class StoredReports:
                 running.get(lane, 0),
                 is_paused(lanes[lane]),
                 None if since is None else to_utc(since),
-                ("queued", *later) if count >= MOST_COUNTED else later,
+                ("queued", *later) if count >= QUEUED else later,
             )
             found.append(counts)
         return found
