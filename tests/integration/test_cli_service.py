@@ -318,6 +318,24 @@ def test_a_tenant(both: Both) -> None:
     assert [run["tenant"] for run in both.ask("runs list")] == ["acme"]
 
 
+def test_what_a_token_of_another_tenant_writes_says_whose_it_is(both: Both) -> None:
+    tokens = both.remote.bell.tokens
+    both.monkeypatch.setenv("WORKBELL_TOKEN", tokens.create("acme", scopes=["operate"], tenant="acme").text)
+    ada = '{"to": "ada"}'
+    for line, *more in (
+        ("schedules add s1 --job send --every 60s --input", ada),
+        ("jobs run send --input", ada),
+        ("events emit orders.made", ada),
+        ("queues pause slow",),
+    ):
+        said = both.remote.call(line, *more)
+        assert (said.code, said.error.splitlines()) == (0, ["In tenant acme:"])
+    assert both.remote.call("schedules list").error == ""
+    assert [one.name for one in both.remote.bell.for_tenant("acme").schedules.list()] == ["s1"]
+    both.monkeypatch.setenv("WORKBELL_TOKEN", tokens.create("own", scopes=["operate"]).text)
+    assert both.remote.call("queues pause slow").error == ""
+
+
 def test_nothing_there_names_the_service(both: Both) -> None:
     answer = both.remote.call("runs list")
     assert f"The service is {both.server.url}, which has none; --service names another." in answer.out
