@@ -60,6 +60,7 @@ class StoredReports:
             if status == Status.QUEUED.value:
                 due_since[lane] = to_utc(since)
         lanes = self._lanes.find(numbers)
+        disabled = self._disabled(lanes)
         return [
             Counts(
                 lanes[lane_id],
@@ -68,6 +69,7 @@ class StoredReports:
                 of.get("running", 0),
                 is_paused(lanes[lane_id]),
                 due_since.get(lane_id),
+                lane_id in disabled,
             )
             for lane_id, of in numbers.items()
         ]
@@ -78,16 +80,22 @@ class StoredReports:
         rows = [row for row in read_rows(self._database, "load_of_lanes", **wanted) if row[1] or row[2]]
         lanes = self._lanes.find([row[0] for row in rows])
         is_paused = any_covers(self._pauses.list(tenant) if rows else ())
+        disabled = self._disabled(lanes)
         return [
             LaneLoad(
                 lanes[lane],
                 queued,
                 running,
                 None if due is None else to_utc(due),
-                is_paused(lanes[lane]),
+                lane in disabled or is_paused(lanes[lane]),
             )
             for lane, queued, running, due in rows
         ]
+
+    def _disabled(self, lanes: Iterable[int]) -> set[int]:
+        """Those of these lanes whose definition is disabled."""
+        wanted = list(lanes)
+        return {row[0] for row in read_rows(self._database, "disabled_lanes", lanes=wanted)} if wanted else set()
 
     def ahead_of(self, run: Run) -> int:
         """How many queued runs of the same lane come before this one (counted up to 1,000)."""
