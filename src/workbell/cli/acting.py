@@ -37,7 +37,7 @@ def say_tenant(bell: AnyClient, tenant: str | None = None) -> None:
 
 
 def _tenant_there(client: Client) -> str | None:
-    """The tenant that a service writes to: the one that was named, or else the token's, which only the service knows."""
+    """The tenant that a service writes to: the one that was named, or else the token's, which the service knows."""
     from workbell.remote.asking import ask
     from workbell.wire import tokens
 

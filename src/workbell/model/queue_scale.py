@@ -24,7 +24,10 @@ class QueueScale(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = 0.0
     wanted: Annotated[
-        int, Meta(description="Slots of workers (`concurrency`) for all of it: running, and queued without what is held back.")
+        int,
+        Meta(
+            description="Slots of workers (`concurrency`) for all of it: running, and queued without what is held back."
+        ),
     ] = 0
 
 

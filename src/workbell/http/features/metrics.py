@@ -230,7 +230,8 @@ def _of_queues(
         Family(
             "workbell_queue_oldest_age_seconds",
             "gauge",
-            f"How long the first in the queue has been due; paused runs, and those of disabled definitions, do not count. {QUEUES}",
+            "How long the first in the queue has been due; neither paused runs count nor those of disabled definitions. "
+            f"{QUEUES}",
             oldest,
         ),
     ]
