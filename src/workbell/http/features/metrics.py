@@ -230,7 +230,7 @@ def _of_queues(
         Family(
             "workbell_queue_oldest_age_seconds",
             "gauge",
-            "How long the first in the queue has been due; neither paused runs count nor those of disabled definitions. "
+            "How long the first in the queue has been due; those paused or of a disabled definition do not count. "
             f"{QUEUES}",
             oldest,
         ),
