@@ -90,7 +90,7 @@ def plain(text: str, side: Side) -> str:
         text = text.replace(known[-8:], "PART")
     text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.\d]*(Z|[+-]\d\d:\d\d)?", "TIME", text)
     text = re.sub(r"\b\d\d:\d\d:\d\d\b", "CLOCK", text)
-    text = re.sub(r"[\d.,]+ (ms|s|min|h)( ago)?( +)?", "SPAN ", text)
+    text = re.sub(r"<?[\d.,]+ (ms|s|min|h)( ago)?( +)?", "SPAN ", text)
     text = re.sub(r" +(key|by) +(http:|token:|ID).*\n", "", text)
     text = re.sub(r"\bwb_\w+|whsec_[\w+/=]+", "SECRET", text)
     return re.sub(r" +", " ", text)

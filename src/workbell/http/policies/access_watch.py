@@ -149,8 +149,8 @@ def _checked(answer: object) -> Access:
     user_id = None if answer.user_id is None else read_user(answer.user_id)
     if answer.tenant != EVERY_TENANT:
         name("tenant", answer.tenant, InvalidOption)
-    ours = {"user_id": user_id, "kind": ActorKind.APP, "token": None, "made_with": None}
-    return msgspec.convert(msgspec.structs.asdict(answer) | ours, Access)
+    ours = {"kind": ActorKind.APP, "token": None, "made_with": None}
+    return msgspec.convert(msgspec.structs.asdict(answer) | {"user_id": user_id} | ours, Access)
 
 
 def _name_of(hook: AuthHook) -> str:
