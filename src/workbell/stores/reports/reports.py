@@ -9,7 +9,7 @@ from workbell.model.ended_run import EndedRun
 from workbell.model.ids import FIRST_ID
 from workbell.model.pause import any_covers
 from workbell.model.retry_run import RetryRun
-from workbell.model.run import FINAL, Run, Status
+from workbell.model.run import FINAL, Lane, Run, Status
 from workbell.model.run_page import Counted
 from workbell.model.schedule import Schedule
 from workbell.stores.database import Database, Statement, read_rows
@@ -60,7 +60,7 @@ class StoredReports:
             if status == Status.QUEUED.value:
                 due_since[lane] = to_utc(since)
         lanes = self._lanes.find(numbers)
-        disabled = self._disabled(lanes)
+        disabled = self._disabled(lanes.values())
         return [
             Counts(
                 lanes[lane_id],
@@ -69,7 +69,7 @@ class StoredReports:
                 of.get("running", 0),
                 is_paused(lanes[lane_id]),
                 due_since.get(lane_id),
-                lane_id in disabled,
+                (lanes[lane_id].tenant, lanes[lane_id].job) in disabled,
             )
             for lane_id, of in numbers.items()
         ]
@@ -80,22 +80,23 @@ class StoredReports:
         rows = [row for row in read_rows(self._database, "load_of_lanes", **wanted) if row[1] or row[2]]
         lanes = self._lanes.find([row[0] for row in rows])
         is_paused = any_covers(self._pauses.list(tenant) if rows else ())
-        disabled = self._disabled(lanes)
+        disabled = self._disabled(lanes.values())
         return [
             LaneLoad(
                 lanes[lane],
                 queued,
                 running,
                 None if due is None else to_utc(due),
-                lane in disabled or is_paused(lanes[lane]),
+                (lanes[lane].tenant, lanes[lane].job) in disabled or is_paused(lanes[lane]),
             )
             for lane, queued, running, due in rows
         ]
 
-    def _disabled(self, lanes: Iterable[int]) -> set[int]:
-        """Those of these lanes whose definition is disabled."""
-        wanted = list(lanes)
-        return {row[0] for row in read_rows(self._database, "disabled_lanes", lanes=wanted)} if wanted else set()
+    def _disabled(self, lanes: Iterable[Lane]) -> set[tuple[str, str]]:
+        """Tenants and names of the definitions that are disabled, of the tenants of these lanes."""
+        tenants = sorted({lane.tenant for lane in lanes})
+        found = read_rows(self._database, "disabled_definitions", tenants=tenants) if tenants else []
+        return {(tenant, name) for tenant, name in found}
 
     def ahead_of(self, run: Run) -> int:
         """How many queued runs of the same lane come before this one (counted up to 1,000)."""

@@ -27,9 +27,8 @@ SELECT l.id,
         WHERE r.status = 'queued' AND r.lane = l.id ORDER BY r.rank, r.scheduled_for LIMIT :most) AS first) AS scheduled_for
 FROM workbell_lanes l WHERE l.tenant = :tenant AND l.target IS NULL AND (:every OR l.queue {among queues text})
 
--- disabled_lanes: those of some lanes whose definition is disabled
-SELECT l.id FROM workbell_jobs j CROSS JOIN workbell_lanes l
-WHERE j.source = 'api' AND NOT j.enabled AND l.tenant = j.tenant AND l.job = j.name AND l.id {among lanes bigint}
+-- disabled_definitions: the definitions of some tenants that take no runs
+SELECT tenant, name FROM workbell_jobs WHERE tenant {among tenants text} AND source = 'api' AND NOT enabled
 
 -- running_in_lane: how many run in a lane
 SELECT count(*) FROM workbell_runs WHERE status = 'running' AND lane = :lane
