@@ -33,6 +33,8 @@ NOT_REMOTE = {
     "enqueue_many": "made by the client itself",
     "watch": "made by the client itself",
     "runs.watch": "made by the client itself",
+    "awatch": "made by the client itself",
+    "runs.awatch": "made by the client itself",
     "events.tail": "made by the client itself",
     "schedules.put_all": "for what code declares",
     "schedules.update_if": "over HTTP, `If-Match` says it",

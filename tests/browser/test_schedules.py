@@ -229,6 +229,16 @@ def test_a_change_loses_nothing(site: Site) -> None:
     assert bell.schedules.get("full").expression == "2091-02-03T03:05:06Z", "the page is in Berlin"
 
 
+def test_a_change_by_a_person_leaves_a_schedule_of_nobody(site: Site) -> None:
+    site.bell.schedules.put("theirs", job="send", payload={"to": "x"}, every=3600)
+    before = site.bell.schedules.get("theirs")
+    page = site.open("/schedules/theirs?edit=1")
+    page.get_by_role("button", name="Save").click()
+    expect(page).to_have_url(f"{site.url}/schedules/theirs")
+    after = site.bell.schedules.get("theirs")
+    assert (after.options, after.options.user_id) == (before.options, None)
+
+
 def test_who_may_only_look(site: Site) -> None:
     """A schedule of code says so; without the right to operate there is nothing to press."""
     declared = Declaration("nightly", "send", {"cron": "0 3 * * *", "payload": {"to": "x"}, "timezone": "UTC"})

@@ -77,6 +77,28 @@ def test_runs_that_are_paused_are_not_late(
     assert [one.oldest_wait_seconds for one in bell.queues.list() if one.name == "mail"] == [620.0]
 
 
+def test_runs_of_a_disabled_definition_are_not_late(bell: Workbell, send: Any, clock: ManualClock) -> None:
+    bell.jobs.put("archive", handler=send.name, queue="mail")
+    bell.enqueue("archive", {"to": "a"})
+    clock.advance(seconds=600)
+    send.enqueue("a")
+    clock.advance(seconds=20)
+
+    def mail() -> tuple[Any, ...]:
+        (state,) = [one for one in bell.queues.list() if one.name == "mail"]
+        scale = bell.queues.scale(["mail"]).queues["mail"]
+        return state.queued, state.oldest_wait_seconds, scale.due_seconds, scale.wanted
+
+    assert mail() == (2, 620.0, 620.0, 2)
+    bell.jobs.disable("archive")
+    assert mail() == (2, 20.0, 20.0, 1)
+    other = bell.for_tenant("b")
+    other.jobs.put("archive", handler=send.name, queue="mail")
+    other.enqueue("archive", {"to": "a"})
+    clock.advance(seconds=7)
+    assert [one.oldest_wait_seconds for one in other.queues.list() if one.name == "mail"] == [7.0], "theirs is enabled"
+
+
 def test_a_queue_is_listed_for_a_declared_job(bell: Workbell, send: Any) -> None:
     del send
     assert QueueState(name="mail", **NOTHING) in bell.queues.list()

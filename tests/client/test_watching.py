@@ -52,6 +52,25 @@ def test_a_run_is_watched_until_its_end(bell: Workbell, send: Any) -> None:
     assert seen == [("queued", None), ("running", None), ("running", 1), ("succeeded", 1)]
 
 
+@pytest.mark.anyio
+async def test_a_run_is_watched_by_async_code(bell: Workbell, send: Any) -> None:
+    waiting = await send.aenqueue("x")
+    seen = []
+    async for run in bell.awatch(waiting.id, pace=0.01):
+        seen.append(run.status)
+        if run.status is Status.QUEUED:
+            (taken,) = take(bell)
+            now = bell.store.clock.now()
+            bell.store.runs.renew([Held(taken.id, taken.token)], now=now, lease_until=now + timedelta(seconds=60))
+        elif not run.status.final:
+            finish(bell, taken)
+    assert seen == ["queued", "running", "succeeded"]
+    with pytest.raises(RunNotFound):
+        await anext(bell.awatch("no-such-run"))
+    with pytest.raises(InvalidOption, match="pace"):
+        await anext(bell.runs.awatch(waiting.id, pace=0))
+
+
 def test_a_renewed_lease_is_no_news(bell: Workbell, send: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     waiting = send.enqueue("x")
     (taken,) = take(bell)

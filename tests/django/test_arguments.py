@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +14,7 @@ from django.contrib.contenttypes.models import ContentType
 from tests.django import tasks
 from workbell import InvalidPayload
 from workbell.django import task
+from workbell.django.arguments import TaskArguments
 from workbell.django.testing import drain
 
 if TYPE_CHECKING:
@@ -67,3 +72,46 @@ def test_the_words_of_celery_are_explained(word: str) -> None:
     with pytest.raises(AttributeError, match=rf"task .*invoice has no '{word}'; use invoice\.enqueue\(…\), or inv"):
         getattr(tasks.invoice, word)
     assert not hasattr(tasks.invoice, "anything_else")
+
+
+class Half:
+    def __init__(self, value: Any) -> None:
+        self.half = value["half"]
+
+    @classmethod
+    def model_validate(cls, value: Any) -> Half:
+        if "half" not in value:
+            raise ValueError("half is missing")
+        return cls(value)
+
+
+@dataclass
+class Point:
+    x: int
+
+
+HINTS = [
+    object, Iterable[int], list[Path], PathLike[str] | None, Callable[..., int], type, complex, dict[str, int] | Point,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("hint", HINTS, ids=str)
+def test_a_hint_that_json_cannot_carry_is_not_checked_and_the_others_are(hint: Any) -> None:
+    def open_to_anything(value: Any, copies: int = 1, half: Half | None = None) -> None: ...
+
+    open_to_anything.__annotations__["value"] = hint
+    arguments = TaskArguments("open", open_to_anything, takes_context=False)
+    arguments.check([["/srv/a.txt"]], {"half": {"half": 2}})
+    with pytest.raises(InvalidPayload, match="the argument 'copies': expected int, got str"):
+        arguments.check([1], {"copies": "x"})
+    with pytest.raises(InvalidPayload, match="the argument 'half': half is missing"):
+        arguments.check([1], {"half": {}})
+
+
+@task
+def looked_into(value: object, words: Iterable[str] = ()) -> None: ...
+
+
+def test_a_task_with_such_hints_runs() -> None:
+    looked_into.enqueue(7, words=["a"])
+    assert len(drain()) == 1

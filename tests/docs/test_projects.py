@@ -33,7 +33,7 @@ TOKEN = re.compile(r"\bwb_(?:[\w-]{49}|…)")
 PERSON = re.compile(r"\bcli:[^\s\"]+")
 DOOR = re.compile(r"open +http://127\.0\.0\.1:(\d+)/")
 DIGEST = re.compile(r'"[0-9a-f]{24}"')
-NUMBER = re.compile(r"\d[\d,.:]*(?: (?:ms|s|min|h|d)\b)?")
+NUMBER = re.compile(r"<?\d[\d,.:]*(?: (?:ms|s|min|h|d)\b)?")
 
 
 def steps(page: Path) -> list[tuple[re.Match[str], Block]]:

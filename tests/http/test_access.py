@@ -7,9 +7,11 @@ from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs
+from uuid import UUID
 
 import httpx2
 import pytest
+from starlette.requests import HTTPConnection
 
 from tests.http.conftest import fits
 from tests.support.fresh_store import fresh_store
@@ -183,6 +185,40 @@ async def test_without_tokens_a_mounted_application_lets_in_whom_its_hook_knows(
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
         assert (await http.get("/api/v1/runs")).status_code == 401
         assert (await http.get("/api/v1/runs", headers={"X-Ada": "1"})).status_code == 200
+    bell.runtime.close()
+
+
+READS = frozenset({Scope.READ})
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (Access(scopes=READS, user_id=UUID(int=7)), "user_id: UUID('0000"),  # type: ignore[arg-type]
+        (Access(scopes=READS, tenant=7), "tenant"),  # type: ignore[arg-type]
+        (Access(scopes=READS, tenant=""), "tenant"),
+        (Access(scopes=READS, actor=UUID(int=7)), "got `uuid` - at `$.actor`"),  # type: ignore[arg-type]
+        (Access(scopes=None), "Expected `array`, got `null` - at `$.scopes`"),  # type: ignore[arg-type]
+        (Access(scopes=frozenset({"reed"})), "enum value 'reed'"),  # type: ignore[arg-type]
+        ({"user_id": 7}, "expected an Access or None, got dict"),
+    ],
+)  # fmt: skip
+async def test_an_answer_of_the_hook_that_cannot_be_used_is_no_fault_of_the_caller(
+    clock: ManualClock, caplog: pytest.LogCaptureFixture, answer: Any, why: str
+) -> None:
+    def by_cookie(_connection: HTTPConnection) -> Any:
+        return answer
+
+    bell = Workbell(store=fresh_store(clock), settings=Settings())
+    transport = httpx2.ASGITransport(app=bell.asgi(auth=by_cookie))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        refused = await http.get("/api/v1/runs")
+    assert refused.status_code == 500
+    assert "auth hook tests.http.test_access.test_an_answer_of_the_hook" in refused.json()["detail"]
+    assert "the server's log says why" in refused.json()["detail"]
+    [logged] = [record.getMessage() for record in caplog.records if "auth hook" in record.getMessage()]
+    assert "by_cookie: its answer cannot be used: " in logged
+    assert why in logged
     bell.runtime.close()
 
 

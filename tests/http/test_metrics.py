@@ -150,6 +150,19 @@ async def test_what_is_there_now(scene: Scene, clock: ManualClock) -> None:
     assert dict(builds[0])["version"] == __version__
 
 
+async def test_runs_of_a_disabled_definition_have_no_age(scene: Scene, clock: ManualClock) -> None:
+    scene.bell.jobs.put("archive", handler="send", queue="old")
+    scene.bell.enqueue("archive", {})
+    clock.advance(seconds=30)
+    waits = await scene.numbers(scene.token("read"))
+    assert of(waits, "workbell_queue_oldest_age_seconds", queue="old") == 30
+    scene.bell.jobs.disable("archive")
+    clock.advance(seconds=2)
+    held = await scene.numbers(scene.token("read"))
+    assert of(held, "workbell_queue_oldest_age_seconds", queue="old") == 0
+    assert of(held, "workbell_queue_depth", queue="old", status="queued") == 1
+
+
 async def test_requests_are_counted_by_route_and_never_by_path(scene: Scene, clock: ManualClock) -> None:
     headers = scene.token("read")
     for path in ("/api/v1/jobs/send", "/api/v1/jobs/nothing", "/no/such/path", "/other/path"):

@@ -10,12 +10,15 @@ import httpx2
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from msgspec.json import decode, encode
+from msgspec.structs import replace
 
 from tests.http.conftest import Api, served
 from workbell import Retry, Workbell
 from workbell.client.local import LocalClient
 from workbell.wire.openapi import openapi
 from workbell.wire.operation import PREFIX
+from workbell.wire.retry import RetryShown
 from workbell.wire.table import OPERATIONS
 
 JSON = dict[str, Any]
@@ -253,9 +256,49 @@ async def test_a_policy_that_the_words_cannot_say_stays(api: Api) -> None:
     assert api.a.triggers.get("one").retry == retry
     assert api.a.webhooks.get(endpoint.id).retry == retry
     await api.operator.ask("PATCH", "/triggers/one", 200, {"retry_config": {"max_attempts": 5}})
-    changed = api.a.triggers.get("one").retry
-    assert changed is not None
-    assert (changed.attempts, changed.jitter) == (5, 0)
+    assert api.a.triggers.get("one").retry == replace(retry, attempts=5)
+    whole = shown["retry_config"] | {"max_attempts": 6}
+    await api.operator.ask("PATCH", "/triggers/one", 200, {"retry_config": whole})
+    assert api.a.triggers.get("one").retry == Retry(attempts=6, delay=0.07, factor=3, cap=9, jitter=0)
+
+
+@pytest.mark.anyio
+async def test_a_change_of_a_policy_changes_what_it_names(api: Api) -> None:
+    ask = api.operator.ask
+    retry = Retry(attempts=5, delay=7, factor=3, cap=90, jitter=0.5, give_up_on=("x.Y",))
+    api.a.jobs.put("eu", handler="send", retry=retry)
+    api.a.schedules.put("s", job="rest", every=60, retry=retry)
+    for path in ("/jobs/eu", "/schedules/s"):
+        shown = (await ask("GET", path))["retry"]
+        assert (await ask("PATCH", path, 200, {"retry": {}}))["retry"] == shown
+        assert (await ask("PATCH", path, 200, {"retry": {"delay": 9}}))["retry"] == shown | {"delay": 9}
+        longer = await ask("PATCH", path, 200, {"retry": {"delay": 120}})
+        assert longer["retry"] == shown | {"delay": 120, "cap": 120}
+        await ask("PATCH", path, 200, {"retry": None})
+        assert (await ask("PATCH", path, 200, {"retry": {"delay": 9}}))["retry"] == shown_policy(Retry(delay=9))
+    await ask("PATCH", "/schedules/s", 200, {"retry": {"max_retries": 9}})
+    changed = await ask("PATCH", "/schedules/s", 200, {"retry": {"backoff_ms": 500}})
+    assert changed["retry"] == shown_policy(Retry(attempts=10, delay=0.5))
+    words = {"max_retries": 9, "backoff_ms": 500, "backoff_type": "exponential"}
+    assert (await ask("PATCH", "/schedules/s", 200, {"retry": words}))["retry_policy"] == words
+    changed = await ask("PATCH", "/schedules/s", 200, {"retry": {"backoff_type": "fixed"}})
+    assert changed["retry_policy"] == words | {"backoff_type": "fixed"}
+
+    api.a.triggers.add("one", pattern="posts.*", processor="count", retry=retry)
+    endpoint = api.a.webhooks.add(URL, patterns=["posts.*"], retry=retry).endpoint
+    for path, stored in (
+        ("/triggers/one", lambda: api.a.triggers.get("one").retry),
+        (f"/webhooks/{endpoint.id}", lambda: api.a.webhooks.get(endpoint.id).retry),
+    ):
+        await ask("PATCH", path, 200, {"retry_config": {"initial_delay_ms": 9000}})
+        assert stored() == replace(retry, delay=9.0)
+        await ask("PATCH", path, 200, {"retry_config": {"initial_delay_ms": 120_000}})
+        assert stored() == replace(retry, delay=120.0, cap=120.0)
+
+
+def shown_policy(retry: Retry) -> JSON:
+    found: JSON = decode(encode(RetryShown.of(retry)))
+    return found
 
 
 @pytest.mark.anyio

@@ -26,7 +26,7 @@ async def test_what_a_policy_leaves_out_is_as_for_deliveries(api: Api) -> None:
     wanted = {"max_attempts": 10, "initial_delay_ms": 7000, "backoff_multiplier": 6, "max_delay_ms": 86_400_000}
     assert made["retry_config"] == wanted
     told = await api.operator.ask("PATCH", f"/webhooks/{made['id']}", 200, {"retry_config": {"max_attempts": 4}})
-    assert told["retry_config"] == wanted | {"max_attempts": 4, "initial_delay_ms": 5000}
+    assert told["retry_config"] == wanted | {"max_attempts": 4}
 
 
 async def test_an_endpoint_from_its_making_to_its_end(api: Api) -> None:

@@ -133,6 +133,19 @@ async def test_what_an_operator_sets_up_is_its_own_unless_it_says_otherwise(shop
         assert (await shop.boss.ask("PATCH", path, 200, {"priority": 3}))["user_id"] == 1
 
 
+async def test_what_is_nobodys_stays_so_when_it_is_sent_back_as_it_was_read(shop: Shop) -> None:
+    for path, body in (("/jobs/nightly", {"handler": "send"}), ("/schedules/nightly", {"job": "rest", "every": 60})):
+        await shop.boss.ask("PUT", path, 200, body | {"user_id": None})
+        read = await shop.boss.ask("GET", path, 200)
+        assert read["user_id"] is None
+        assert (await shop.boss.ask("PUT", path, 200, read))["user_id"] is None
+    trigger = {"name": "t", "event_pattern": "a.*", "processor_name": "count", "user_id": None}
+    made = await shop.boss.ask("POST", "/triggers", 201, trigger)
+    assert made["user_id"] is None
+    path = f"/triggers/{made['id']}"
+    assert (await shop.boss.ask("PATCH", path, 200, await shop.boss.ask("GET", path)))["user_id"] is None
+
+
 async def test_a_retry_stays_with_the_person_of_the_run(shop: Shop) -> None:
     made = await shop.ada.ask("POST", "/runs", 201, RUN | {"delay": 60})
     await shop.boss.ask("POST", f"/runs/{made['id']}/cancel", 200, {})

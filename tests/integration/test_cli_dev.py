@@ -30,7 +30,7 @@ from workbell.model.state import Move
 from workbell.notices.bus import Notice
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "first"
-LINE = re.compile(r"^\d\d:\d\d:\d\d (\S) (\w+) +[0-9a-f]{8} (\w+) +[\d.]+ (?:ms|s) #(\d+) ?(.*)$", re.MULTILINE)
+LINE = re.compile(r"^\d\d:\d\d:\d\d (\S) (\w+) +[0-9a-f]{8} (\w+) +<?[\d.]+ (?:ms|s) #(\d+) ?(.*)$", re.MULTILINE)
 
 
 @pytest.fixture

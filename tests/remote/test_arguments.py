@@ -29,6 +29,8 @@ NOT_HERE = {
     ("runs.wait", "timeout"): "the same verb",
     ("watch", "pace"): "how often it asks",
     ("runs.watch", "pace"): "how often it asks",
+    ("awatch", "pace"): "how often it asks",
+    ("runs.awatch", "pace"): "how often it asks",
     ("consume", "seconds"): "test_rounds",
     ("events.tail", "type"): "test_tail",
 }

@@ -37,9 +37,10 @@ NO_VERB = {
     "runs.stream": "of the dashboard; the client has `watch`",
     "session.end": "of the dashboard",
     "sockets.make": "of the dashboard",
-    "tokens.me": "of the dashboard",
+    "tokens.me": "of the dashboard and the command line",
 }
-GO_ON = {"request", "for_tenant", "close", "watch", "runs.watch", "events.tail"}  # no request, or many
+NO_REQUEST = {"request", "for_tenant", "close"}
+GO_ON = NO_REQUEST | {"watch", "awatch", "runs.watch", "runs.awatch", "events.tail"}  # no request, or many
 PAST, LATER = datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 HOOK = "https://hooks.example.com/in"
 

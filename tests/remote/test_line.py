@@ -250,3 +250,13 @@ def test_watching_tells_of_every_change_until_the_end() -> None:
     assert [run.status for run in scene.client.watch("1", pace=1e-6)] == ["queued", "running", "succeeded"]
     with pytest.raises(workbell.InvalidOption, match="pace"):
         next(scene.client.watch("1", pace=0))
+
+
+@pytest.mark.anyio
+async def test_async_code_watches_too() -> None:
+    script = ["queued", "queued", "running", "running", "succeeded"]
+    scene = Scripted(*(ok(run_words(status)) for status in script))
+    async with scene.client as client:
+        assert [run.status async for run in client.awatch("1", pace=1e-6)] == ["queued", "running", "succeeded"]
+        with pytest.raises(workbell.InvalidOption, match="pace"):
+            await anext(client.runs.awatch("1", pace=0))

@@ -104,3 +104,49 @@ def test_a_burst_costs_a_minute_of_few_requests_and_then_one_a_second() -> None:
     for second in range(72, 132):
         assert looked(tail, float(second)) == []
     assert store.asked == 60
+
+
+@pytest.mark.parametrize("others", [1, 450])
+def test_events_are_found_after_one_of_a_clock_that_was_ahead(others: int) -> None:
+    store = Store()
+    right = IdSource(Random(2))  # of a machine whose clock is right
+    store.add(1_000_000)
+    tail = RemoteTail(store.listed, 0.0)
+    store.add(1_300_000)  # five minutes ahead
+    looked(tail, 1.0)
+    for second in range(2, 700):
+        new = [right.make(1_000_000 + second * 1000) for _ in range(others if second % 100 == 0 else 1)]
+        store.ids += new
+        assert looked(tail, float(second)) == new
+
+
+def test_events_are_found_if_the_newest_at_the_start_is_of_a_clock_that_was_ahead() -> None:
+    store = Store()
+    right = IdSource(Random(2))
+    store.ids += [right.make(1_000_000 - number) for number in range(500)]
+    store.add(1_300_000)
+    tail = RemoteTail(store.listed, 0.0)
+    for second in range(1, 20):
+        store.ids.append(right.make(1_000_000 + second * 1000))
+        assert looked(tail, float(second)) == [store.ids[-1]]
+
+
+def test_a_burst_of_a_clock_that_was_ahead_hides_others_no_longer_than_until_their_time_has_come() -> None:
+    store = Store()
+    right = IdSource(Random(2))
+    store.add(1_000_000)
+    tail = RemoteTail(store.listed, 0.0)
+    for number in range(300):
+        store.add(1_120_000 + number)
+    looked(tail, 1.0)
+    for second in range(2, 122):
+        looked(tail, float(second))
+    late: list[str] = []
+    for second in range(122, 300):
+        if second > 200:  # committed half a minute after its id was made, as in any other minute
+            late.append(right.make(1_000_000 + second * 1000 - 30_000))
+            store.ids.append(late[-1])
+            assert late[-1] in looked(tail, float(second))
+        new = [right.make(1_000_000 + second * 1000 + number) for number in range(20)]
+        store.ids += new
+        assert set(new) <= set(looked(tail, float(second)))

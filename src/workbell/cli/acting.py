@@ -5,14 +5,19 @@ from __future__ import annotations
 import getpass
 import os
 import socket
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from workbell.app import Workbell
 from workbell.cli.bell import AnyClient
 from workbell.cli.output import echo
+from workbell.errors import JobsError
 from workbell.model.access import EVERY_TENANT
 from workbell.model.audit import Actor, ActorKind
 from workbell.model.job import TENANT
+
+if TYPE_CHECKING:
+    from workbell.remote.client import Client
 
 
 def operator() -> Actor:
@@ -26,9 +31,22 @@ def operator() -> Actor:
 
 def say_tenant(bell: AnyClient, tenant: str | None = None) -> None:
     """Say which tenant a command writes to, unless it is the default; on stderr, above what the command says."""
-    written = tenant or (bell.tenant if isinstance(bell, Workbell) else bell.transport.tenant)
+    written = tenant or (bell.tenant if isinstance(bell, Workbell) else _tenant_there(bell))
     if written not in (None, TENANT, EVERY_TENANT):
         echo(f"In tenant {written}:", err=True)
+
+
+def _tenant_there(client: Client) -> str | None:
+    """The tenant that a service writes to: the one that was named, or else the token's, which the service knows."""
+    from workbell.remote.asking import ask
+    from workbell.wire import tokens
+
+    if client.transport.tenant is not None:
+        return client.transport.tenant
+    with suppress(JobsError):  # what was asked for is done, or will say itself what is wrong
+        found: tokens.SelfShown = client.transport.follow(ask(tokens.me, {}))
+        return found.tenant
+    return None
 
 
 def note(

@@ -198,6 +198,7 @@ class LocalClient:
     logs = delegate(Runs.logs, "runs")
     alogs = delegate(Runs.alogs, "runs")
     watch = delegate(Runs.watch, "runs")
+    awatch = delegate(Runs.awatch, "runs")
 
     # Events
     emit = delegate(Emitter.emit, "_services.emitter")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+import msgspec
 from django.db.models import Model, QuerySet
 
 from workbell.django.compat import normalize_json
@@ -29,7 +30,9 @@ class TaskArguments:
             hints = {}
         known = list(inspect.signature(function).parameters.values())[1 if takes_context else 0 :]
         self._signature = inspect.Signature([one.replace(annotation=hints.get(one.name, one.empty)) for one in known])
-        self._checked = [one.name for one in known if one.kind in NAMED and one.name in hints]
+        self._checked = [
+            one.name for one in known if one.kind in NAMED and one.name in hints and _is_of_json(hints[one.name])
+        ]
         self._types = self._read_types()
 
     def _read_types(self) -> Signature | None:
@@ -74,6 +77,23 @@ class TaskArguments:
 @lru_cache(maxsize=1000)
 def arguments_of(task: str, function: Callable[..., Any], takes_context: bool) -> TaskArguments:
     return TaskArguments(task, function, takes_context)
+
+
+def _is_of_json(hint: Any) -> bool:
+    """Whether a value of this type can come from JSON; of another, Django passes on what it got."""
+    try:
+        msgspec.json.Decoder(hint)  # refuses a union of types that look the same in JSON
+        msgspec.json.schema(hint, schema_hook=_schema_of_other)
+    except TypeError:
+        return False
+    return True
+
+
+def _schema_of_other(kind: type) -> dict[str, Any]:
+    """Of a model that reads itself, any; there is none for other types that msgspec does not know."""
+    if callable(getattr(kind, "model_validate", None)):
+        return {"title": kind.__name__}  # an empty one means none
+    raise NotImplementedError
 
 
 def _of_the_database(value: Any, verb: str = "is") -> str | None:

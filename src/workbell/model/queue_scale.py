@@ -14,14 +14,20 @@ MOST_SHOWN = 1000  # queues in an answer for which none was named
 class QueueScale(msgspec.Struct, frozen=True, kw_only=True):
     """Load of a queue, without runs for agents; those of a job are counted up to 10,000."""
 
-    queued: Annotated[int, Meta(description="Runs that are due and wait, also those that a pause holds back.")] = 0
+    queued: Annotated[int, Meta(description="Runs that are due and wait, also those that are held back.")] = 0
     running: Annotated[int, Meta(description="Runs that a worker has claimed, also ahead of time.")] = 0
     due_seconds: Annotated[
         float,
-        Meta(description="How long the first of those that wait has been due; without those that are paused."),
+        Meta(
+            description="How long the first of those that wait has been due; without those that are paused, or of a "
+            "disabled definition."
+        ),
     ] = 0.0
     wanted: Annotated[
-        int, Meta(description="Slots of workers (`concurrency`) for all of it: running, and queued without a pause.")
+        int,
+        Meta(
+            description="Slots of workers (`concurrency`) for all of it: running, and queued without what is held back."
+        ),
     ] = 0
 
 

@@ -24,7 +24,11 @@ class QueueState(msgspec.Struct, frozen=True, kw_only=True):
     queued: int
     running: int
     oldest_wait_seconds: Annotated[
-        float, msgspec.Meta(description="How long the first queued run has been due; paused ones do not count.")
+        float,
+        msgspec.Meta(
+            description="How long the first queued run has been due; those that are paused, or of a disabled "
+            "definition, do not count."
+        ),
     ]
     capped: Annotated[tuple[str, ...], msgspec.Meta(description="Statuses of which there may be more.")]
     paused: Annotated[bool, msgspec.Meta(description="The whole of it.")]

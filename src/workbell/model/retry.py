@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from random import Random
+from typing import Any
 
 import msgspec
 
@@ -135,6 +136,30 @@ def read_retry(value: object) -> Retry:
     delay = seconds("retry: backoff_ms", words.backoff_ms) / 1000
     factor = 1 if words.backoff_type == "fixed" else 2
     return Retry(attempts=words.max_retries + 1, delay=delay, factor=factor, cap=max(delay, DAY), jitter=0)
+
+
+class RetryChange(msgspec.Struct, frozen=True):
+    """Fields of a policy that are to change, as a request names them; and the policy that they are by themselves."""
+
+    fields: Mapping[str, Any]
+    alone: Retry
+
+    def onto(self, old: Retry | None) -> Retry:
+        return self.alone if old is None else changed_policy(old, self.fields)
+
+
+def changed_policy(old: Retry, fields: Mapping[str, Any]) -> Retry:
+    """A policy with other values of these fields. A longer delay raises the cap."""
+    # A new object and not a copy with replaced fields: only that checks the values.
+    new = Retry(**{**msgspec.structs.asdict(old), **fields})
+    raised = "delay" in fields and "cap" not in fields
+    return msgspec.structs.replace(new, cap=max(new.cap, new.delay)) if raised else new
+
+
+def with_whole_policy(changes: Mapping[str, Any], old: Retry | None) -> dict[str, Any]:
+    """Changes of settings, in which a changed policy is a whole one."""
+    retry = changes.get("retry")
+    return {**changes, "retry": retry.onto(old)} if isinstance(retry, RetryChange) else {**changes}
 
 
 ONCE = Retry(attempts=1)

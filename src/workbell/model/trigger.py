@@ -9,7 +9,7 @@ import msgspec
 
 from workbell.errors import InvalidOption
 from workbell.model.job import TENANT
-from workbell.model.retry import Retry
+from workbell.model.retry import Retry, changed_policy
 from workbell.model.run_defaults import NO_DEFAULTS, RUN_WORDS, RunDefaults
 from workbell.model.unreadable import UnreadableColumns
 
@@ -70,8 +70,9 @@ _WORDS = {
 def retry_from(
     value: Retry | RetryConfig | None, default: Retry = DEFAULT_RETRY, known: Retry | None = None
 ) -> Retry | None:
-    """A policy given in either way. What a config leaves out is as in the default; a longer delay raises the cap. A
-    config has no word for jitter: its delays are exact. If it is what the `known` policy is shown as, that one stays.
+    """A policy given in either way. What a config leaves out is as in the `known` policy, or else as in the default; a
+    longer delay raises the cap. One that leaves out nothing is a whole policy; there is no word for jitter, so its
+    delays are exact. If it is what the known policy is shown as, that one stays.
     """
     if value is None or isinstance(value, Retry):
         return value
@@ -89,9 +90,8 @@ def retry_from(
                 raise InvalidOption(f"retry_config: {word} must be a number of milliseconds, got {number!r}.")
             number = number / 1000
         given[_WORDS[word]] = number
-    # A new object and not a copy with replaced fields: only that checks the values.
-    found = Retry(**{name: given.get(name, getattr(default, name)) for name in _WORDS.values()}, jitter=0)
-    return found if "cap" in given else msgspec.structs.replace(found, cap=max(found.cap, found.delay))
+    whole = msgspec.structs.replace(default, jitter=0, give_up_on=(), only_on=())
+    return changed_policy(whole if known is None or len(given) == len(_WORDS) else known, given)
 
 
 def config_of(retry: Retry) -> RetryConfig:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Unpack
 
 from workbell.errors import InvalidOption, MissingPackage
@@ -100,6 +100,10 @@ class Client(ClientVerbs):
     def watch(self, run_id: str, *, pace: float = PACE) -> Iterator[FoundRun]:
         """A run as it is now, and again whenever it has changed, until it has ended; read every `pace` seconds."""
         return self.runs.watch(run_id, pace=pace)
+
+    def awatch(self, run_id: str, *, pace: float = PACE) -> AsyncIterator[FoundRun]:
+        """`watch` for async code: `async for run in client.awatch(run_id)`."""
+        return self.runs.awatch(run_id, pace=pace)
 
     # End
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 
 from workbell.errors import InvalidOption
 from workbell.model.event import Event
@@ -20,8 +21,7 @@ class WatchedRuns(RemoteRuns):
 
     def watch(self, run_id: str, *, pace: float = PACE) -> Iterator[FoundRun]:
         """A run as it is now, and again whenever it has changed, until it has ended; read every `pace` seconds."""
-        if not pace > 0:
-            raise InvalidOption(f"pace: {pace} is not more than 0.")
+        _check_pace(pace)
         last: FoundRun | None = None
         while True:
             run = self.get(run_id)
@@ -31,6 +31,23 @@ class WatchedRuns(RemoteRuns):
             if run.status.final:
                 return
             time.sleep(pace)
+
+    async def awatch(self, run_id: str, *, pace: float = PACE) -> AsyncIterator[FoundRun]:
+        """`watch` for async code: `async for run in client.awatch(run_id)`."""
+        _check_pace(pace)
+        last: FoundRun | None = None
+        while last is None or not last.status.final:
+            if last is not None:
+                await asyncio.sleep(pace)
+            run = await self.aget(run_id)
+            if run != last:
+                last = run
+                yield run
+
+
+def _check_pace(pace: float) -> None:
+    if not pace > 0:
+        raise InvalidOption(f"pace: {pace} is not more than 0.")
 
 
 class FollowedEvents(RemoteEvents):

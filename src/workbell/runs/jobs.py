@@ -31,7 +31,7 @@ from workbell.model.job import name as checked_name
 from workbell.model.limit import Limits
 from workbell.model.payload import clean_text, encode
 from workbell.model.recent_runs import RecentRuns
-from workbell.model.retry import Retry, read_retry
+from workbell.model.retry import Retry, read_retry, with_whole_policy
 from workbell.model.run_defaults import NO_DEFAULTS
 from workbell.model.run_settings import SETTINGS, RunSettings, check_tag, read_defaults
 from workbell.model.suggestions import list_options
@@ -161,7 +161,8 @@ class Jobs:
                 )
             if expected not in (None, old.version):
                 raise _changed(name)
-            new = msgspec.structs.replace(old, **self._checked(name, _settings_of(old) | changes, old, changes.keys()))
+            settings = _settings_of(old) | with_whole_policy(changes, old.retry)
+            new = msgspec.structs.replace(old, **self._checked(name, settings, old, changes.keys()))
             if new == old:
                 return old
             if self._write(msgspec.structs.replace(new, updated_at=store.clock.now()), old.version):

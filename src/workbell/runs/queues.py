@@ -73,7 +73,7 @@ def _most_wanted(queues: Mapping[str, QueueScale]) -> dict[str, QueueScale]:
 
 
 def _scale(load: LaneLoad, now: datetime) -> QueueScale:
-    if load.paused:
+    if load.held:
         return QueueScale(queued=load.queued, running=load.running, wanted=load.running)
     since = load.due_since or now
     return QueueScale(
@@ -86,7 +86,7 @@ def _scale(load: LaneLoad, now: datetime) -> QueueScale:
 
 def _state(name: str, lanes: Sequence[Counts], pauses: Sequence[Pause], now: datetime) -> QueueState:
     whole = next((pause.since for pause in pauses if pause.job is None), None)
-    since = min((one.due_since for one in lanes if one.due_since is not None and not one.paused), default=now)
+    since = min((one.due_since for one in lanes if one.due_since is not None and not one.held), default=now)
     return QueueState(
         name=name,
         scheduled=sum(counts.scheduled for counts in lanes),

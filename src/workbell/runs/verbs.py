@@ -5,8 +5,9 @@ Sync, and async with an `a`.
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
@@ -205,15 +206,35 @@ class Runs:
 
     def watch(self, run_id: str, *, pace: float = PACE) -> Iterator[Run]:
         """A run as it is now, and again whenever it has changed, until it has ended; read every `pace` seconds."""
-        if not pace > 0:
-            raise InvalidOption(f"pace: {pace} is not more than 0.")
-        warn_of_blocking("bell.watch", "`await bell.aget(…)` again and again, or a thread")
+        _check_pace(pace)
+        warn_of_blocking("bell.watch", "`async for run in bell.awatch(…)`")
         last: Run | None = None
         for run in polled(self.get, run_id, pace):
-            now = msgspec.structs.replace(run, lease_until=None)  # renewed again and again, and no news
-            if now != last:
-                last = now
+            if last is None or _is_news(run, last):
+                last = run
                 yield run
+
+    async def awatch(self, run_id: str, *, pace: float = PACE) -> AsyncIterator[Run]:
+        """`watch` for async code: `async for run in bell.awatch(run_id)`."""
+        _check_pace(pace)
+        last: Run | None = None
+        while last is None or not last.status.final:
+            if last is not None:
+                await asyncio.sleep(pace)
+            run = await self.aget(run_id)
+            if last is None or _is_news(run, last):
+                last = run
+                yield run
+
+
+def _check_pace(pace: float) -> None:
+    if not pace > 0:
+        raise InvalidOption(f"pace: {pace} is not more than 0.")
+
+
+def _is_news(run: Run, last: Run) -> bool:
+    """Whether a run has changed; its lease is renewed again and again, and no news."""
+    return msgspec.structs.replace(run, lease_until=last.lease_until) != last
 
 
 def polled(get: Callable[[str], AnyRun], run_id: str, pace: float = PACE) -> Iterator[AnyRun]:

@@ -16,6 +16,7 @@ from workbell.handlers.alert_urls import sealed_url
 from workbell.handlers.job_function import JobFunction
 from workbell.model.alert import URLS
 from workbell.model.clock import aware
+from workbell.model.retry import with_whole_policy
 from workbell.model.run import Run
 from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
 from workbell.model.schedule import Schedule, ScheduleChange, ScheduleKind, Tick
@@ -113,7 +114,7 @@ class Schedules:
     ) -> Schedule:
         check_words(old.name, changes)
         check_changeable(old)
-        given = self._with_urls(old.name, changes, old)
+        given = with_whole_policy(self._with_urls(old.name, changes, old), old.options.retry)
         if "timezone" in given:
             given["timezone"] = self._zone(old.name, given["timezone"], None)
         if "at" in given and not (old.kind is ScheduleKind.ONCE and given["at"] == Once.parse(old.expression).at):

@@ -121,7 +121,7 @@ class LaneLoad(NamedTuple):
     queued: int
     running: int
     due_since: datetime | None
-    paused: bool
+    held: bool  # paused, or of a definition that is disabled
 
 
 class FoundRuns(NamedTuple):
@@ -141,6 +141,12 @@ class Counts(NamedTuple):
     paused: bool
     due_since: datetime | None = None  # of those that are queued
     capped: tuple[str, ...] = ()  # statuses of which there may be more, which were not counted
+    disabled: bool = False  # the definition
+
+    @property
+    def held(self) -> bool:
+        """Whether its runs wait because somebody wants them to."""
+        return self.paused or self.disabled
 
 
 class StoreWatch(Protocol):

@@ -20,7 +20,7 @@ from workbell.model.unreadable import UNREADABLE, sentence_of, told
 from workbell.wire.fields import JsonObjectOrNull, Limit, Name, Time, given, raw, text_of
 from workbell.wire.operation import Items, ListPage, Operations, Query, Shown
 from workbell.wire.pauses import Resumed
-from workbell.wire.retry import RetryBody, RetryShown
+from workbell.wire.retry import RetryBody, RetryChangeBody, RetryShown
 from workbell.wire.run_settings import RunSettingsBody, RunSettingsShown
 
 Description = Annotated[str, Meta(max_length=2000)]
@@ -41,7 +41,6 @@ class JobTerms(RunSettingsBody, frozen=True, kw_only=True):
     ] = UNSET
     description: Description | UnsetType | None = UNSET
     enabled: Annotated[bool | UnsetType | None, Meta(description="Null: as it is; a new one is enabled.")] = UNSET
-    retry: RetryBody | UnsetType | None = UNSET
     concurrency: Annotated[Concurrency | UnsetType | None, Meta(description="Most of its runs at once.")] = UNSET
     concurrency_key: Annotated[Key | UnsetType | None, Meta(description="The argument by which that is counted.")] = (
         UNSET
@@ -51,24 +50,33 @@ class JobTerms(RunSettingsBody, frozen=True, kw_only=True):
     alert_url: Url | UnsetType | None = UNSET
     ping_url: Url | UnsetType | None = UNSET
 
+
+class JobBody(JobTerms, frozen=True, kw_only=True):
+    """A definition to put: the code of another job, with a payload template and options of its own."""
+
+    handler: Handler
+    retry: RetryBody | UnsetType | None = UNSET
+
     def options(self) -> dict[str, Any]:
-        """Options of `bell.jobs` that the request names."""
+        """Options of `bell.jobs.put` that the request names."""
         found = given(self)
         if isinstance(self.retry, RetryBody):
             found["retry"] = self.retry.policy()
         return found
 
 
-class JobBody(JobTerms, frozen=True, kw_only=True):
-    """A definition to put: the code of another job, with a payload template and options of its own."""
-
-    handler: Handler
-
-
 class JobChange(JobTerms, frozen=True, kw_only=True):
     """Changes of a definition. Null takes a setting back to its default."""
 
     handler: Handler | UnsetType = UNSET
+    retry: RetryChangeBody | UnsetType | None = UNSET
+
+    def options(self) -> dict[str, Any]:
+        """Options of `bell.jobs.update` that the request names."""
+        found = given(self)
+        if isinstance(self.retry, RetryChangeBody):
+            found["retry"] = self.retry.change()
+        return found
 
 
 class JobShown(RunSettingsShown, frozen=True, kw_only=True):

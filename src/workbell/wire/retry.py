@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from workbell.model.retry import Retry, RetryWords, read_retry
+from workbell.model.retry import Retry, RetryChange, RetryWords, read_retry
 from workbell.wire.fields import Name, Seconds, given
 from workbell.wire.operation import RequestBody, Shown
 
@@ -40,10 +40,8 @@ class RetryBody(RequestBody, frozen=True, kw_only=True):
         return cls(**msgspec.structs.asdict(retry))
 
 
-class ScheduleRetryBody(RequestBody, frozen=True, kw_only=True):
-    """Retry policy of a schedule: the fields of a retry policy, or those of scheduling services (`max_retries`,
-    `backoff_ms`, `backoff_type`), but not some of both. `{}` is one of the latter, with all its defaults.
-    """
+class RetryChangeBody(RequestBody, frozen=True, kw_only=True):
+    """Changes of a retry policy. A field that you leave out stays as it is; without a policy, it has its default."""
 
     attempts: Attempts | UnsetType = UNSET
     delay: Delay | UnsetType = UNSET
@@ -52,6 +50,20 @@ class ScheduleRetryBody(RequestBody, frozen=True, kw_only=True):
     jitter: Jitter | UnsetType = UNSET
     give_up_on: GivingUp | UnsetType = UNSET
     only_on: OnlyOn | UnsetType = UNSET
+
+    def policy(self) -> Retry:
+        return Retry(**given(self))
+
+    def change(self) -> RetryChange:
+        return RetryChange(given(self), self.policy())
+
+
+class ScheduleRetryBody(RetryChangeBody, frozen=True, kw_only=True):
+    """Retry policy of a schedule: the fields of a retry policy, or those of scheduling services (`max_retries`,
+    `backoff_ms`, `backoff_type`), but not some of both. `{}` is one of the latter, with all its defaults. In a change,
+    a field that you leave out stays as it is.
+    """
+
     max_retries: (
         Annotated[int, Meta(ge=0, le=1_000_000, description="Attempts after the first one; 2 if left out.")] | UnsetType
     ) = UNSET
@@ -73,8 +85,15 @@ class ScheduleRetryBody(RequestBody, frozen=True, kw_only=True):
         said = given(self)
         return read_retry(said) if said.keys() <= set(_SERVICE_WORDS) else Retry(**said)
 
+    def change(self) -> RetryChange:
+        said, alone = given(self), self.policy()
+        if said.keys() == set(_SERVICE_WORDS):  # a whole policy, in their words
+            return RetryChange(msgspec.structs.asdict(alone), alone)
+        return RetryChange({_FIELDS.get(word, word): getattr(alone, _FIELDS.get(word, word)) for word in said}, alone)
+
 
 _SERVICE_WORDS = RetryWords.__struct_fields__
+_FIELDS = {"max_retries": "attempts", "backoff_ms": "delay", "backoff_type": "factor"}
 
 
 class RetryShown(Shown, frozen=True, kw_only=True):

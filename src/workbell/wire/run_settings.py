@@ -23,7 +23,10 @@ class RunSettingsBody(RequestBody, frozen=True, kw_only=True):
     ] = UNSET
     user_id: Annotated[
         User | UnsetType | None,
-        Meta(description="Whom the runs belong to; 0 is the system. Made without it: the person who makes it."),
+        Meta(
+            description="Whom the runs belong to; 0 is the system, and null nobody. Made without it: the person who "
+            "makes it."
+        ),
     ] = UNSET
     persistent: Annotated[
         bool | UnsetType | None, Meta(description="False: canceled if the process that made it is restarted.")

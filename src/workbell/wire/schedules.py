@@ -116,6 +116,12 @@ class ScheduleUpdateBody(ScheduleTerms, frozen=True, kw_only=True):
 
     job: Annotated[Name | UnsetType, Meta(description="Another job.")] = UNSET
 
+    def options(self) -> dict[str, Any]:
+        found = ScheduleTerms.options(self)
+        if isinstance(self.retry, ScheduleRetryBody):
+            found["retry"] = self.retry.change()
+        return found
+
 
 class ScheduleShown(RunSettingsShown, frozen=True, kw_only=True):
     """When a job runs by itself, and how that goes."""

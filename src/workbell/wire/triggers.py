@@ -31,7 +31,8 @@ _VERB_WORDS = {"event_pattern": "pattern", "processor_name": "processor"}  # and
 
 class RetryConfigBody(RequestBody, frozen=True, kw_only=True):
     """How often something is tried, and how long is waited in between. Triggers have 3 attempts by default, after 1 s
-    and 2 s, and webhook endpoints 10 over three and a half days; a field that you leave out keeps its default."""
+    and 2 s, and webhook endpoints 10 over three and a half days. A field that you leave out has its default; in a
+    change it stays as it is."""
 
     max_attempts: Annotated[int, Meta(ge=1, le=1_000_000)] | UnsetType = UNSET
     initial_delay_ms: Milliseconds | UnsetType = UNSET

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+from datetime import timedelta
 
+import pytest
 from rich.console import Console
 from rich.text import Text
 
 from workbell.cli.columns import TableRow, print_rows
-from workbell.cli.output import make_table
+from workbell.cli.output import make_table, span
 
 
 def shown(draw_table: bool) -> list[str]:
@@ -52,3 +54,23 @@ def test_a_column_that_may_be_cut_makes_room_for_the_last() -> None:
     assert fitted(40)[2] == "wait    short        3"
     assert fitted(25)[0] == "status  job          #"
     assert fitted(25)[1] == "ok      a-name-of…  12", "no room: it is left out"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-1, "0 s"),
+        (0, "0 s"),
+        (0.000001, "<0.1 ms"),
+        (0.000099, "<0.1 ms"),
+        (0.0001, "0.1 ms"),
+        (0.0004, "0.4 ms"),
+        (0.0123, "12 ms"),
+        (3.41, "3.4 s"),
+        (300, "5 min"),
+        (7200, "2 h"),
+        (3 * 86_400, "3 d"),
+    ],
+)
+def test_a_span_is_short_and_never_no_milliseconds(seconds: float, text: str) -> None:
+    assert span(timedelta(seconds=seconds)) == text

@@ -160,3 +160,16 @@ def test_without_a_port_the_next_free_one_is_taken() -> None:
 def test_an_address_of_this_machine_that_is_listened_at_is_answered() -> None:
     assert host_is_allowed("127.0.0.2:8321", allowed_hosts("127.0.0.2", ()))
     assert not host_is_allowed("127.0.0.3", allowed_hosts("127.0.0.2", ()))
+
+
+def test_an_address_in_the_list_is_exact_also_for_the_host_that_is_asked_for() -> None:
+    named = allowed_hosts("0.0.0.0", ("https://jobs.example",))
+    assert origin_is_allowed("https://jobs.example", "jobs.example", named)
+    assert not origin_is_allowed("http://jobs.example", "jobs.example", named)
+    assert not origin_is_allowed("http://jobs.example", "JOBS.example", named)
+    assert not origin_is_allowed("https://jobs.example:8443", "jobs.example:8443", named)
+    assert origin_is_allowed("http://desk.example", "desk.example", ())
+    both = allowed_hosts("0.0.0.0", ("https://jobs.example", "jobs.example"))
+    assert origin_is_allowed("http://jobs.example", "jobs.example", both)
+    here = allowed_hosts("0.0.0.0", ("http://localhost:5173",))
+    assert origin_is_allowed("http://localhost:8321", "localhost:8321", here)

@@ -34,6 +34,7 @@ FEW: dict[str, str] = {
     "accepting": "one step for each process that accepts runs which end with it",
     # Settings: what code and operators declare. Processes keep them; a version says when to read them again.
     "definitions": "one row for each job as data, kept by every process",
+    "disabled_definitions": "the disabled jobs as data of the tenants that are shown",
     "list_jobs": "one row for each job",
     "triggers": "one row for each trigger, kept by every scheduler",
     "list_triggers": "one row for each trigger",

@@ -218,7 +218,7 @@ def _of_queues(
         values = values_of[one.lane.tenant, (one.lane.queue,)]
         found = (one.scheduled, one.queued, one.running)
         numbers[values] = [known + new for known, new in zip(numbers[values], found, strict=True)]
-        if one.due_since is not None and not one.paused:
+        if one.due_since is not None and not one.held:
             ages[values] = max(ages[values], (now - one.due_since).total_seconds())
     depth = [
         Sample({**dict(zip(names, values, strict=True)), "status": status}, number)
@@ -231,7 +231,8 @@ def _of_queues(
         Family(
             "workbell_queue_oldest_age_seconds",
             "gauge",
-            f"How long the first in the queue has been due; paused runs do not count. {QUEUES}",
+            "How long the first in the queue has been due; those paused or of a disabled definition do not count. "
+            f"{QUEUES}",
             oldest,
         ),
     ]

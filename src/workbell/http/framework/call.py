@@ -65,6 +65,8 @@ class ApiCall:
 
     def owned(self, body: Owned) -> Owned:
         """A body whose `user_id` says whose runs they are, with the person that the caller may make them for."""
+        if isinstance(body, RunSettingsBody) and body.user_id is None:
+            return body  # nobody's, as it is read: the runs belong to whoever makes them
         asked = None if body.user_id is UNSET else body.user_id
         owner = self.access.owner(asked)
         return body if owner == asked else msgspec.structs.replace(body, user_id=owner)

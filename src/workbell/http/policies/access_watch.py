@@ -17,9 +17,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
 from workbell.client.local import LocalClient
-from workbell.errors import Forbidden, Unauthorized
-from workbell.model.access import Access, Token
+from workbell.errors import Forbidden, InvalidOption, Unauthorized
+from workbell.model.access import EVERY_TENANT, Access, Token
 from workbell.model.audit import ActorKind
+from workbell.model.job import name
 from workbell.model.run_settings import read_user
 
 AuthHook = Callable[[HTTPConnection], Access | Awaitable[Access | None] | None]
@@ -126,14 +127,35 @@ async def _again(check: Callable[[], Awaitable[None]]) -> None:
 
 
 async def ask_hook(hook: AuthHook, connection: HTTPConnection) -> Access | None:
-    """The answer of the application's hook. Kind and token are ours to set."""
+    """The answer of the application's hook. Kind and token are ours to set.
+
+    An answer that cannot be used is a defect of the application, and no fault of the caller.
+    """
     found = hook(connection)
     access = await found if isinstance(found, Awaitable) else found
     if access is None:
         return None
-    user_id = None if access.user_id is None else read_user(access.user_id)
+    try:
+        return _checked(access)
+    except (InvalidOption, msgspec.ValidationError) as error:
+        log.error("the auth hook %s: its answer cannot be used: %s", _name_of(hook), error)
+        detail = f"The auth hook {_name_of(hook)} gave an answer that cannot be used; the server's log says why."
+        raise HTTPException(500, detail) from error
+
+
+def _checked(answer: object) -> Access:
+    if not isinstance(answer, Access):
+        raise InvalidOption(f"expected an Access or None, got {type(answer).__name__}.")
+    user_id = None if answer.user_id is None else read_user(answer.user_id)
+    if answer.tenant != EVERY_TENANT:
+        name("tenant", answer.tenant, InvalidOption)
     ours = {"kind": ActorKind.APP, "token": None, "made_with": None}
-    return msgspec.structs.replace(access, scopes=frozenset(access.scopes), user_id=user_id, **ours)
+    return msgspec.convert(msgspec.structs.asdict(answer) | {"user_id": user_id} | ours, Access)
+
+
+def _name_of(hook: AuthHook) -> str:
+    named = hook if hasattr(hook, "__qualname__") else type(hook)
+    return f"{named.__module__}.{named.__qualname__}"
 
 
 # Decisions

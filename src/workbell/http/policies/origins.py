@@ -51,11 +51,11 @@ def origin_is_allowed(
     """Whether a page may send this: it has no Origin, is one of our own, or is on the list.
 
     Our own pages are those of the public URL, with its scheme and port; without one, those of the host and port that
-    the request asks for.
+    the request asks for, unless the list has that host with its scheme alone.
     """
     if origin is None:
         return True
-    own = [f"{scheme}://{host.lower()}" for scheme in PORTS] if host else []
+    own = [f"{scheme}://{host.lower()}" for scheme in PORTS] if host and not _is_exact(host, allowed) else []
     if origin.lower() in (own if public is None else [public.origin]):
         return True
     page = _read(origin)
@@ -63,6 +63,12 @@ def origin_is_allowed(
         return False
     port = None if host is None else _port_of(host)
     return any(_is_of(page, site, port, public) for site in allowed)
+
+
+def _is_exact(host: str, allowed: Sequence[Site]) -> bool:
+    """Whether the list has this host with a scheme, and nowhere without. Not asked of this machine's own names."""
+    found = [site for site in allowed if site.name == host_name(host) and site.name not in LOOPBACK]
+    return bool(found) and all(site.scheme is not None for site in found)
 
 
 def _is_of(page: Site, site: Site, asked_port: int | None, public: PublicUrl | None) -> bool:

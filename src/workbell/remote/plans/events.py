@@ -10,13 +10,14 @@ import msgspec
 
 from workbell.errors import InvalidOption
 from workbell.model.clock import seconds
-from workbell.model.endpoint import DELIVERY_RETRY, Health
+from workbell.model.endpoint import Health
 from workbell.model.event import Event
 from workbell.model.event_count import EventCount
 from workbell.model.event_subscribers import EventSubscriber
 from workbell.model.notification import Notification
 from workbell.model.payload import encode
-from workbell.model.trigger import Trigger, config_of, retry_from
+from workbell.model.retry import Retry
+from workbell.model.trigger import RetryConfig, Trigger, config_of, retry_from
 from workbell.model.users import UserId
 from workbell.remote.asking import ask, call_of
 from workbell.remote.call import Plan
@@ -87,10 +88,17 @@ def _trigger(name: str, given: Mapping[str, Any]) -> msgspec.Raw:
             fields[meant] = fields.pop(word)
     if "processor_name" in fields:
         fields["processor_name"] = name_of_job(fields["processor_name"])
-    if fields.get("retry_config") is not None:
-        policy = retry_from(fields["retry_config"])
-        fields["retry_config"] = None if policy is None else config_of(policy)
+    if "retry_config" in fields:
+        fields["retry_config"] = _config(fields["retry_config"])
     return body(f"trigger {name}", fields)
+
+
+def _config(policy: Retry | RetryConfig | None) -> RetryConfig | None:
+    """A policy in the words of the API, checked; what a config leaves out, the service knows."""
+    if policy is None or isinstance(policy, Retry):
+        return None if policy is None else config_of(policy)
+    retry_from(policy)
+    return policy
 
 
 # Webhooks
@@ -138,8 +146,7 @@ def webhooks_health(endpoint_id: str) -> Plan[Health]:
 def _endpoint(settings: Mapping[str, Any]) -> dict[str, Any]:
     fields = dict(settings)
     if "retry" in fields:
-        policy = retry_from(fields.pop("retry"), DELIVERY_RETRY)
-        fields["retry_config"] = None if policy is None else config_of(policy)
+        fields["retry_config"] = _config(fields.pop("retry"))
     if isinstance(fields.get("patterns"), str):
         fields["patterns"] = [fields["patterns"]]
     return fields

@@ -10,7 +10,7 @@ from workbell.model.ended_run import EndedRun
 from workbell.model.ids import FIRST_ID
 from workbell.model.pause import any_covers
 from workbell.model.retry_run import RetryRun
-from workbell.model.run import FINAL, Run, Status
+from workbell.model.run import FINAL, Lane, Run, Status
 from workbell.model.run_page import Counted
 from workbell.model.schedule import Schedule
 from workbell.stores.database import Database, Row, Rows, Statement, read_rows
@@ -74,6 +74,7 @@ class StoredReports:
         later = ("scheduled",) if answers[2] else ()
         ids = {*queued, *running, *scheduled}
         lanes = self._lanes.find(ids)
+        disabled = self._disabled(lanes.values())
         found = []
         for lane in ids:
             count, since = queued.get(lane, (0, None))
@@ -85,6 +86,7 @@ class StoredReports:
                 is_paused(lanes[lane]),
                 None if since is None else to_utc(since),
                 ("queued", *later) if count >= QUEUED else later,
+                (lanes[lane].tenant, lanes[lane].job) in disabled,
             )
             found.append(counts)
         return found
@@ -95,13 +97,14 @@ class StoredReports:
         rows = [row for row in self._lanes_in_pages("load_of_lanes", **wanted) if row[1] or row[2]]
         lanes = self._lanes.find([row[0] for row in rows])
         is_paused = any_covers(self._pauses.list(tenant) if rows else ())
+        disabled = self._disabled(lanes.values())
         return [
             LaneLoad(
                 lanes[lane],
                 queued,
                 running,
                 None if due is None else to_utc(due),
-                is_paused(lanes[lane]),
+                (lanes[lane].tenant, lanes[lane].job) in disabled or is_paused(lanes[lane]),
             )
             for lane, queued, running, due in rows
         ]
@@ -114,6 +117,12 @@ class StoredReports:
             if len(page) < PAGE:
                 return
             after = page[-1][0]
+
+    def _disabled(self, lanes: Iterable[Lane]) -> set[tuple[str, str]]:
+        """Tenants and names of the definitions that are disabled, of the tenants of these lanes."""
+        tenants = sorted({lane.tenant for lane in lanes})
+        found = read_rows(self._database, "disabled_definitions", tenants=tenants) if tenants else []
+        return {(tenant, name) for tenant, name in found}
 
     def ahead_of(self, run: Run) -> int:
         """How many queued runs of the same lane come before this one (counted up to 1,000)."""

@@ -46,6 +46,9 @@ SELECT l.id,
 FROM (SELECT id, target IS NULL AND (:every OR queue {among queues text}) AS wanted FROM workbell_lanes
     WHERE tenant = :tenant AND id > :after ORDER BY id LIMIT :limit) AS l ORDER BY l.id
 
+-- disabled_definitions: the definitions of some tenants that take no runs
+SELECT tenant, name FROM workbell_jobs WHERE tenant {among tenants text} AND source = 'api' AND NOT enabled
+
 -- running_in_lane: how many run in a lane, no more than workers have slots
 SELECT count(*) FROM workbell_runs WHERE status = 'running' AND lane = :lane
 

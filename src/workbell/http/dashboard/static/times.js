@@ -95,7 +95,7 @@ export function zoneName(choice, at = new Date()) {
 const pair = (large, name, small, smallName) => (small ? `${large} ${name} ${small} ${smallName}` : `${large} ${name}`);
 
 /**
- * A span in seconds: 0.4 ms, 12 ms, 3.2 s, 4 min 5 s, 2 h 10 min, 3 d 4 h.
+ * A span in seconds: 0 s, <0.1 ms, 0.4 ms, 12 ms, 3.2 s, 4 min 5 s, 2 h 10 min, 3 d 4 h.
  * @param {number | null | undefined} seconds
  */
 export function spanText(seconds) {
@@ -103,6 +103,7 @@ export function spanText(seconds) {
   const size = Math.abs(seconds);
   const sign = seconds < 0 ? "−" : "";
   if (size === 0) return "0 s";
+  if (size < 0.0001) return `${sign}<0.1 ms`;
   if (size < 0.001) return `${sign}${(size * 1000).toFixed(1)} ms`;
   if (size < 1) return `${sign}${Math.round(size * 1000)} ms`;
   if (size < 10) return `${sign}${size.toFixed(1)} s`;

@@ -428,7 +428,6 @@ export interface Schemas {
     "payload"?: { [name: string]: unknown } | null;
     "description"?: string | null;
     "enabled"?: boolean | null;
-    "retry"?: Schemas["RetryBody"] | null;
     "concurrency"?: number | null;
     "concurrency_key"?: string | null;
     "rate"?: string | null;
@@ -436,6 +435,7 @@ export interface Schemas {
     "alert_url"?: string | null;
     "ping_url"?: string | null;
     "handler": string;
+    "retry"?: Schemas["RetryBody"] | null;
   };
   "JobChange": {
     "queue"?: string | null;
@@ -452,7 +452,6 @@ export interface Schemas {
     "payload"?: { [name: string]: unknown } | null;
     "description"?: string | null;
     "enabled"?: boolean | null;
-    "retry"?: Schemas["RetryBody"] | null;
     "concurrency"?: number | null;
     "concurrency_key"?: string | null;
     "rate"?: string | null;
@@ -460,6 +459,7 @@ export interface Schemas {
     "alert_url"?: string | null;
     "ping_url"?: string | null;
     "handler"?: string;
+    "retry"?: Schemas["RetryChangeBody"] | null;
   };
   "JobList": {
     "items": Schemas["JobShown"][];
@@ -793,6 +793,15 @@ export interface Schemas {
     "status": Schemas["Status"];
   };
   "RetryBody": {
+    "attempts"?: number;
+    "delay"?: number;
+    "factor"?: number;
+    "cap"?: number;
+    "jitter"?: number;
+    "give_up_on"?: string[];
+    "only_on"?: string[];
+  };
+  "RetryChangeBody": {
     "attempts"?: number;
     "delay"?: number;
     "factor"?: number;

@@ -145,7 +145,8 @@ export function timingOf(form, schedule, choice) {
 export function bodyOf(form, payload, schedule, choice) {
   const { asked, wrong = {} } = timingOf(form, schedule, choice);
   const before = schedule && formOf(schedule, choice);
-  const hidden = schedule ? Object.fromEntries(hiddenOf(schedule).map((word) => [word, schedule[word]])) : {};
+  // Left out, `user_id` would be that of who saves the form.
+  const hidden = schedule ? { user_id: null, ...Object.fromEntries(hiddenOf(schedule).map((word) => [word, schedule[word]])) } : {};
   const { job, enabled, outside, overlap, catch_up } = form;
   /** @type {ScheduleBody} */
   const body = { job, ...asked, payload, enabled, ...hidden, outside, overlap, catch_up };
