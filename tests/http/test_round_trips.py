@@ -12,11 +12,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.http.conftest import Api, served
+from tests.support.inside.features import LocalClient
+from tests.support.inside.wire import OPERATIONS, PREFIX, openapi
 from workbell import Retry, Workbell
-from workbell.client.local import LocalClient
-from workbell.wire.openapi import openapi
-from workbell.wire.operation import PREFIX
-from workbell.wire.table import OPERATIONS
 
 JSON = dict[str, Any]
 URL = "https://hooks.example.com/services/key"
