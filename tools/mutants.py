@@ -158,7 +158,7 @@ TABLE: tuple[Mutation, ...] = (
         "remote/problems.py",
         "if 300 <= reply.status < 400:",
         "if 300 <= reply.status < 401:",
-        "tests/remote/test_tries.py",
+        "tests/unit/remote/test_tries.py",
         "a page of a proxy with status 400 is called a redirect",
     ),
     Mutation(

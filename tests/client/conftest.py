@@ -7,13 +7,10 @@ from datetime import timedelta
 
 import pytest
 
+from tests.support.inside.features import Claimant, FairClaims, JobFunction, LocalClient
+from tests.support.inside.stores import Store
+from tests.support.inside.values import Settings, state
 from workbell import Context, Run, Workbell
-from workbell.claims.claiming import Claimant, FairClaims
-from workbell.client.local import LocalClient
-from workbell.handlers.job_function import JobFunction
-from workbell.model import state
-from workbell.settings import Settings
-from workbell.stores.port import Store
 
 
 @pytest.fixture

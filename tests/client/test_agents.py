@@ -8,31 +8,26 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.support.fresh_store import fresh_store
+from tests.support.inside.features import Agents, Dispatch, Materialise, Paired, Recover, Working, definitions
+from tests.support.inside.features import agent_claiming as lanes
+from tests.support.inside.stores import Held
+from tests.support.inside.values import Agent, AttemptStatus, Ending, Settings, TokenKind
+from tests.support.inside.wire import AgentLogLine, AttemptReport
 from tests.support.statements import watch_statements
-from workbell import Retry, Workbell
-from workbell.agents import claiming as lanes
-from workbell.agents.pairing import Paired
-from workbell.agents.verbs import Agents
-from workbell.agents.working import Working
-from workbell.engine.dispatch import Dispatch
-from workbell.engine.materialise import Materialise
-from workbell.engine.recover import Recover
-from workbell.errors import (
+from workbell import (
     AgentExists,
     AgentNotFound,
     InvalidOption,
     LeaseLost,
+    Retry,
+    Run,
     RunNotFound,
+    Scope,
+    Status,
     Unauthorized,
     UnknownJob,
+    Workbell,
 )
-from workbell.handlers import definitions
-from workbell.model.access import Scope, TokenKind
-from workbell.model.agent import Agent, Ending
-from workbell.model.run import AttemptStatus, Run, Status
-from workbell.settings import Settings
-from workbell.stores.port import Held
-from workbell.wire.agents import AgentLogLine, AttemptReport
 
 DONE = AttemptReport(status=Ending.SUCCEEDED, result={"ok": True})
 

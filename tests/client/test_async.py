@@ -12,18 +12,21 @@ from typing import Any
 import pytest
 
 from tests.client.conftest import finish, take
+from tests.support.inside.features import (
+    Emitter,
+    Enqueuer,
+    Enqueuing,
+    Executions,
+    JobFunction,
+    LocalClient,
+    Pauses,
+    Runs,
+    Workers,
+)
+from tests.support.inside.stores import SqliteStore
+from tests.support.inside.values import Settings
 from tests.support.waiting import until
 from workbell import DuplicateRun, RunNotFound, Status, WaitTimeout, Workbell
-from workbell.claims.pauses import Pauses
-from workbell.client.local import LocalClient
-from workbell.events.emitting import Emitter
-from workbell.events.executions import Executions
-from workbell.handlers.job_function import Enqueuer, JobFunction
-from workbell.runs.enqueuing import Enqueuing
-from workbell.runs.verbs import Runs
-from workbell.runs.workers import Workers
-from workbell.settings import Settings
-from workbell.stores.sqlite.store import SqliteStore
 
 PAIRS = [
     *((Enqueuing, verb, f"a{verb}") for verb in ("enqueue", "enqueue_many", "write")),

@@ -8,15 +8,9 @@ import pytest
 
 from tests.client.conftest import fail, take
 from tests.support.fresh_store import fresh_store
+from tests.support.inside.features import LocalClient, bulk_job, serves
+from tests.support.inside.values import ALERT, BULK, DELIVERY, Lane, Settings, plain_request, state
 from workbell import InvalidOption, JobsError, Run, Status, Workbell
-from workbell.bulk import job as bulk_job
-from workbell.client.local import LocalClient
-from workbell.engine.consume import serves
-from workbell.model import state
-from workbell.model.job import ALERT, BULK, DELIVERY
-from workbell.model.request import plain_request
-from workbell.model.run import Lane
-from workbell.settings import Settings
 from workbell.testing import drain
 
 

@@ -8,13 +8,9 @@ from typing import Any
 import pytest
 
 from tests.client.conftest import take
+from tests.support.inside.features import LocalClient, Registry, Resources, Runtime
+from tests.support.inside.values import Settings, is_id
 from workbell import DuplicateRun, InvalidOption, InvalidPayload, JobsError, Retry, Run, Status, UnknownJob, Workbell
-from workbell.client.local import LocalClient
-from workbell.handlers.registry import Registry
-from workbell.handlers.resources import Resources
-from workbell.model.ids import is_id
-from workbell.runs.runtime import Runtime
-from workbell.settings import Settings
 
 
 def stored(bell: Workbell) -> list[Run]:

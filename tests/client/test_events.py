@@ -8,13 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from workbell import InvalidOption, Workbell, WorkbellError
-from workbell.errors import EventNotFound, InvalidEvent
-from workbell.events import tail, verbs
-from workbell.model.endpoint import Endpoint
-from workbell.model.event import Event
-from workbell.model.event_count import EventCount
-from workbell.model.ids import new_id
+from tests.support.inside.features import event_tail as tail
+from tests.support.inside.features import event_verbs as verbs
+from tests.support.inside.values import EventCount, new_id
+from workbell import Endpoint, Event, EventNotFound, InvalidEvent, InvalidOption, Workbell, WorkbellError
 from workbell.testing import drain
 
 REFUSED: list[tuple[str, Any, dict[str, Any], str]] = [

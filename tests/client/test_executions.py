@@ -7,12 +7,9 @@ from typing import Any
 import pytest
 
 from tests.client.conftest import take
-from workbell import InvalidOption, Retry, RunNotFound, Workbell
-from workbell.engine.match_events import MatchEvents
-from workbell.errors import EventNotFound, TriggerNotFound
-from workbell.model.event import Event
-from workbell.model.ids import new_id
-from workbell.model.run_defaults import RESCHEDULES
+from tests.support.inside.features import MatchEvents
+from tests.support.inside.values import RESCHEDULES, new_id
+from workbell import Event, EventNotFound, InvalidOption, Retry, RunNotFound, TriggerNotFound, Workbell
 from workbell.testing import drain
 
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.inside.values import Settings, new_id
 from workbell import Context, InvalidOption, StoredFileNotFound, Workbell
-from workbell.model.ids import new_id
-from workbell.settings import Settings
 from workbell.testing import drain
 
 

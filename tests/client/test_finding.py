@@ -10,16 +10,11 @@ import pytest
 
 from tests.client.conftest import finish, take
 from tests.support.fresh_store import fresh_store
+from tests.support.inside.features import run_verbs as finding
+from tests.support.inside.making import add, ids, request
+from tests.support.inside.stores import Database, Filter, LaneChoice, SqlStore, search
+from tests.support.inside.values import Counted, new_id
 from workbell import InvalidOption, ScheduleNotFound, Status, Workbell
-from workbell.model.ids import new_id
-from workbell.model.run_page import Counted
-from workbell.runs import verbs as finding
-from workbell.stores.database import Database
-from workbell.stores.port import Filter
-from workbell.stores.reports import search
-from workbell.stores.reports.filters import LaneChoice
-from workbell.stores.sql_store import SqlStore
-from workbell.testing.contracts.making import add, ids, request
 
 
 def test_runs_by_payload_and_time(bell: Workbell, send: Any) -> None:

@@ -11,30 +11,32 @@ import msgspec
 import pytest
 
 from tests.client.conftest import take
+from tests.support.inside.features import Materialise, definitions
+from tests.support.inside.stores import Store
+from tests.support.inside.values import INPUT_LIMIT as LIMIT
+from tests.support.inside.values import WORKER_LOST_AFTER as LOST_AFTER
+from tests.support.inside.values import Settings, is_id, shown_url
 from tests.support.statements import watch_statements
 from tests.unit.makers import worker_of
 from workbell import (
     Event,
     InvalidOption,
     InvalidPayload,
+    Job,
     JobDisabled,
     JobExists,
     JobInUse,
+    JobsError,
+    NotFound,
+    PreconditionFailed,
     Retry,
     Run,
+    StoreError,
+    UnknownJob,
+    UnknownProcessor,
     Workbell,
     WorkbellError,
 )
-from workbell.engine.materialise import Materialise
-from workbell.errors import JobsError, NotFound, PreconditionFailed, StoreError, UnknownJob, UnknownProcessor
-from workbell.handlers import definitions
-from workbell.model.alert import shown_url
-from workbell.model.ids import is_id
-from workbell.model.job import Job
-from workbell.model.payload import LIMIT
-from workbell.model.worker import LOST_AFTER
-from workbell.settings import Settings
-from workbell.stores.port import Store
 from workbell.testing import drain
 
 EU: dict[str, Any] = {"handler": "email", "payload": {"region": "eu", "cc": {"name": "ada", "copies": 2}}}

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.client.conftest import finish, take
+from tests.support.inside.values import JOB_MARK
 from workbell import DuplicateRun, InvalidOption, Status, Workbell
-from workbell.model.keys import JOB_MARK
 
 
 @pytest.fixture

@@ -8,14 +8,18 @@ from typing import Any
 import pytest
 
 from tests.support.fresh_store import fresh_store
-from workbell import InvalidOption, Workbell
-from workbell.errors import InvalidPayload
-from workbell.handlers.context import detached
-from workbell.model.ids import new_id
-from workbell.notices.notifications import Notifications, Notifier, notification_of
-from workbell.notices.push_message import Broadcast, Message, SendToUser
-from workbell.settings import Settings
-from workbell.stores.port import Store
+from tests.support.inside.features import (
+    Broadcast,
+    Message,
+    Notifications,
+    Notifier,
+    SendToUser,
+    detached,
+    notification_of,
+)
+from tests.support.inside.stores import Store
+from tests.support.inside.values import Settings, new_id
+from workbell import InvalidOption, InvalidPayload, Workbell
 
 PAIRS = [
     *((Notifier, verb, f"a{verb}") for verb in ("notify", "broadcast")),

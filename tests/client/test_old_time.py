@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.inside.values import OLD_OFFSET as OLD
+from tests.support.inside.values import SystemClock
 from tests.support.waiting import until
 from workbell import Workbell
-from workbell.model.clock import OLD, SystemClock
 
 
 @pytest.fixture

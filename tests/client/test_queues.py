@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from tests.client.conftest import take
+from tests.support.inside.features import queue_verbs as queues
+from tests.support.inside.stores import reports
+from tests.support.inside.values import PausedJob, QueueScale, QueueState, Scale
 from tests.support.scheduling import set_clock
 from workbell import Workbell
-from workbell.model.clock import ManualClock
-from workbell.model.queue_scale import QueueScale, Scale
-from workbell.model.queue_state import PausedJob, QueueState
-from workbell.runs import queues
-from workbell.stores.reports import reports
+from workbell.testing import ManualClock
 
 NOTHING: dict[str, Any] = {
     "capped": (),

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from tests.client.conftest import finish, take
+from tests.support.inside.stores import open_store
 from workbell import DuplicateRun, Workbell
-from workbell.app import open_store
 
 THREADS = 16
 STORES = 4

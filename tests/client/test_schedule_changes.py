@@ -8,14 +8,24 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.support.inside.features import SCHEDULE_SETTINGS as NAMES
+from tests.support.inside.features import Declaration, ScheduleChanges
+from tests.support.inside.stores import Store
+from tests.support.inside.values import ScheduleKind, ScheduleOptions
 from tests.support.scheduling import DECLARED, fates, look, set_clock
-from workbell import InvalidOption, InvalidPayload, JobsError, Retry, UnknownJob, Workbell, WorkbellError
-from workbell.errors import EndpointRefused, ScheduleNotFound
-from workbell.model.clock import ManualClock
-from workbell.model.schedule import Schedule, ScheduleKind, ScheduleOptions
-from workbell.scheduling.schedules import Declaration
-from workbell.scheduling.settings import NAMES, ScheduleChanges
-from workbell.stores.port import Store
+from workbell import (
+    EndpointRefused,
+    InvalidOption,
+    InvalidPayload,
+    JobsError,
+    Retry,
+    Schedule,
+    ScheduleNotFound,
+    UnknownJob,
+    Workbell,
+    WorkbellError,
+)
+from workbell.testing import ManualClock
 
 ONE = DECLARED.replace(hour=1, minute=0, second=0)
 LATER = datetime(2100, 1, 1, 3, tzinfo=UTC)

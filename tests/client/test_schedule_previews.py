@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import asdict
 
+from tests.support.inside.stores import Store
 from tests.support.scheduling import DECLARED, set_clock
-from workbell import InvalidOption, Workbell, WorkbellError
-from workbell.errors import ScheduleNotFound
-from workbell.model.clock import ManualClock
-from workbell.stores.port import Store
+from workbell import InvalidOption, ScheduleNotFound, Workbell, WorkbellError
+from workbell.testing import ManualClock
 
 FORWARD = "clocks go forward before this tick: 02:30 does not exist on this day, it runs at 03:00"
 LOCAL = "2030-04-01T02:30:00+02:00"

@@ -9,15 +9,22 @@ from typing import Any
 
 import pytest
 
+from tests.support.inside.features import Declaration, JobFunction, LocalClient, Schedules
+from tests.support.inside.stores import Store
+from tests.support.inside.values import ScheduleKind
 from tests.support.scheduling import DECLARED, end_all, fates, ledger, look, runs_of, set_clock
-from workbell import Context, InvalidOption, InvalidPayload, JobsError, Retry, UnknownJob, Workbell, WorkbellError
-from workbell.client.local import LocalClient
-from workbell.errors import ScheduleNotFound
-from workbell.handlers.job_function import JobFunction
-from workbell.model.clock import ManualClock
-from workbell.model.schedule import ScheduleKind
-from workbell.scheduling.schedules import Declaration, Schedules
-from workbell.stores.port import Store
+from workbell import (
+    Context,
+    InvalidOption,
+    InvalidPayload,
+    JobsError,
+    Retry,
+    ScheduleNotFound,
+    UnknownJob,
+    Workbell,
+    WorkbellError,
+)
+from workbell.testing import ManualClock
 
 HOURLY = {"cron": "0 * * * *", "timezone": "UTC"}
 HOUR = timedelta(hours=1)

@@ -9,11 +9,10 @@ import msgspec
 import pytest
 
 from tests.support.fresh_store import fresh_store
+from tests.support.inside.values import Settings
+from tests.support.inside.wire import AuditShown, TenantShown
 from workbell import InvalidOption, TenantNotFound, Workbell
-from workbell.model.clock import ManualClock
-from workbell.settings import Settings
-from workbell.wire.audit import AuditShown
-from workbell.wire.tenants import TenantShown
+from workbell.testing import ManualClock
 
 
 @pytest.fixture

@@ -13,17 +13,13 @@ import msgspec
 import pytest
 
 from tests.support.fresh_store import fresh_store
+from tests.support.inside.features import Audit, Tenants, Tokens, hash_of, is_token, new_text
+from tests.support.inside.stores import Store
+from tests.support.inside.values import Settings, Token, TokenKind
+from tests.support.inside.wire import TokenShown
 from tests.support.waiting import until
-from workbell import InvalidOption, TokenNotFound, Workbell
-from workbell.access.audit import Audit
-from workbell.access.secret_text import hash_of, is_token, new_text
-from workbell.access.tenants import Tenants
-from workbell.access.tokens import Tokens
-from workbell.model.access import Scope, Token, TokenKind
-from workbell.model.clock import ManualClock
-from workbell.settings import Settings
-from workbell.stores.port import Store
-from workbell.wire.tokens import TokenShown
+from workbell import InvalidOption, Scope, TokenNotFound, Workbell
+from workbell.testing import ManualClock
 
 
 @pytest.fixture

@@ -8,12 +8,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from workbell import InvalidOption, Retry, Workbell, WorkbellError
-from workbell.errors import InvalidEvent, TriggerExists, TriggerNotFound, UnknownProcessor
-from workbell.events.declared import API_SOURCE
-from workbell.model.event import Event
-from workbell.model.ids import is_id
-from workbell.model.trigger import Trigger
+from tests.support.inside.features import API_SOURCE
+from tests.support.inside.values import is_id
+from workbell import (
+    Event,
+    InvalidEvent,
+    InvalidOption,
+    Retry,
+    Trigger,
+    TriggerExists,
+    TriggerNotFound,
+    UnknownProcessor,
+    Workbell,
+    WorkbellError,
+)
 
 MAILS: dict[str, Any] = {"pattern": "posts.*", "processor": "mail"}
 REFUSED: list[tuple[dict[str, Any], type[WorkbellError], str]] = [

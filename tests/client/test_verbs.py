@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from tests.client.conftest import fail, finish, take
+from tests.support.inside.stores import Held
+from tests.support.inside.values import WORKER_LOST_AFTER as LOST_AFTER
+from tests.support.inside.values import AttemptStatus, state
 from tests.unit.makers import worker_of
 from workbell import InvalidOption, RunNotFinished, RunNotFound, Status, WaitTimeout, Workbell
-from workbell.model import state
-from workbell.model.run import AttemptStatus
-from workbell.model.worker import LOST_AFTER
-from workbell.stores.port import Held
 
 
 @pytest.mark.parametrize("run_id", ["", "x", "' OR 1=1 --", None, 5, "01890000-0000-7000-8000-000000000001"])

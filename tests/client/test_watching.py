@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from tests.client.conftest import finish, take
+from tests.support.inside.making import after
+from tests.support.inside.stores import Held
+from tests.support.inside.values import LogLine
 from tests.support.waiting import until
 from tests.unit.makers import worker_of
 from workbell import InvalidOption, RunNotFound, Status, Workbell
-from workbell.model.log_line import LogLine
-from workbell.stores.port import Held
-from workbell.testing.contracts.making import after
 
 
 def test_logs_in_pages(bell: Workbell, send: Any) -> None:

@@ -12,9 +12,8 @@ import msgspec
 import pytest
 from starlette.applications import Starlette
 
+from tests.support.inside.values import Settings, TokenKind
 from workbell import Context, Event, Workbell
-from workbell.model.access import TokenKind
-from workbell.settings import Settings
 
 
 def make_bell(url: str, folder: Path) -> Workbell:

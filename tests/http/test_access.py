@@ -15,19 +15,13 @@ from starlette.requests import HTTPConnection
 
 from tests.http.conftest import fits
 from tests.support.fresh_store import fresh_store
-from workbell import Workbell
-from workbell.access.secret_text import NewToken, is_token
-from workbell.errors import SettingsError
-from workbell.http.app import make_app
-from workbell.http.pages import front
-from workbell.model.access import Access, Scope, TokenKind
-from workbell.model.clock import ManualClock
-from workbell.settings import Settings
-from workbell.stores.sqlite.store import SqliteStore
-from workbell.wire.audit import AuditShown
-from workbell.wire.operation import ListPage
-from workbell.wire.tenants import TenantShown
-from workbell.wire.tokens import MadeToken, SelfShown, TokenShown
+from tests.support.inside.features import NewToken, is_token
+from tests.support.inside.http import front, make_app
+from tests.support.inside.stores import SqliteStore
+from tests.support.inside.values import Settings, TokenKind
+from tests.support.inside.wire import AuditShown, ListPage, MadeToken, SelfShown, TenantShown, TokenShown
+from workbell import Access, Scope, SettingsError, Workbell
+from workbell.testing import ManualClock
 
 pytestmark = pytest.mark.anyio
 

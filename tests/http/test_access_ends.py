@@ -14,14 +14,12 @@ from websockets.exceptions import InvalidStatus
 
 from tests.integration.sockets.raw_client import closed_with
 from tests.support.fresh_store import fresh_store
+from tests.support.inside.http import COOKIE, access_watch
+from tests.support.inside.values import Settings, TokenKind
 from tests.support.served import DEADLINE, Served, served
 from tests.support.waiting import until
 from workbell import Access, Scope, Workbell
-from workbell.http.policies import access_watch
-from workbell.http.policies.session_cookie import COOKIE
-from workbell.model.access import TokenKind
-from workbell.model.clock import ManualClock
-from workbell.settings import Settings
+from workbell.testing import ManualClock
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tests.http.conftest import Api, Caller
-from workbell.wire.table import OPERATIONS
+from tests.support.inside.wire import OPERATIONS
 
 pytestmark = pytest.mark.anyio
 

@@ -16,13 +16,9 @@ from starlette.requests import HTTPConnection
 
 from tests.http.test_agents import ended, opened, until, working
 from tests.support.fresh_store import fresh_store
-from workbell import Context, Workbell
-from workbell.agent_program.heartbeat import AgentHeartbeat
-from workbell.agent_program.held_run import HeldRun
-from workbell.errors import Unauthorized
-from workbell.model.run import Status
-from workbell.remote.call import RemoteCall
-from workbell.wire.agents import LeasesShown
+from tests.support.inside.remote import AgentHeartbeat, HeldRun, RemoteCall
+from tests.support.inside.wire import LeasesShown
+from workbell import Context, Status, Unauthorized, Workbell
 
 pytestmark = pytest.mark.anyio
 

@@ -16,32 +16,26 @@ import msgspec
 import pytest
 
 from tests.support.fresh_store import fresh_store
-from workbell import Cancel, Context, Retry, Snooze, Workbell
-from workbell.agent_program import heartbeat as heartbeat_module
-from workbell.agent_program import held_run
-from workbell.agent_program import program as program_module
-from workbell.agent_program.handlers import Handlers
-from workbell.agent_program.program import Program
-from workbell.agent_program.server_connection import ServerConnection
-from workbell.engine.recover import Recover
-from workbell.http.policies.access_watch import AuthHook
-from workbell.http.routes import agents, runs
-from workbell.model.ids import MOST_TOKEN
-from workbell.model.run import Run, Status
-from workbell.remote.address import address_of
-from workbell.remote.call import RemoteCall
-from workbell.settings import Settings
-from workbell.stores.port import Head, LeaseTerms, Pick, Store
-from workbell.wire.agents import (
+from tests.support.inside.features import Recover
+from tests.support.inside.http import AuthHook
+from tests.support.inside.http import agent_routes as agents
+from tests.support.inside.http import run_routes as runs
+from tests.support.inside.remote import Handlers, Program, RemoteCall, ServerConnection, address_of, held_run
+from tests.support.inside.remote import agent_heartbeat as heartbeat_module
+from tests.support.inside.remote import agent_main as program_module
+from tests.support.inside.stores import Head, LeaseTerms, Pick, Store
+from tests.support.inside.values import MOST_TOKEN, Settings
+from tests.support.inside.wire import (
     AgentShown,
     HandedRuns,
     LeasesShown,
+    ListPage,
     PairedShown,
     PairingShown,
     RunTaken,
     TakenShown,
 )
-from workbell.wire.operation import ListPage
+from workbell import Cancel, Context, Retry, Run, Snooze, Status, Workbell
 
 pytestmark = pytest.mark.anyio
 

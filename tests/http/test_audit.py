@@ -13,16 +13,11 @@ import httpx2
 import pytest
 
 from tests.support.fresh_store import fresh_store
-from workbell import Access, Scope, Workbell
-from workbell.agents.verbs import Agents
-from workbell.errors import StoreUnavailable
-from workbell.http.app import make_app
-from workbell.http.pages.login import login_url
-from workbell.http.policies import audit_trail
-from workbell.model.access import TokenKind
-from workbell.model.audit import ActorKind, AuditEntry
-from workbell.model.clock import ManualClock
-from workbell.settings import Settings
+from tests.support.inside.features import Agents
+from tests.support.inside.http import audit_trail, login_url, make_app
+from tests.support.inside.values import ActorKind, AuditEntry, Settings, TokenKind
+from workbell import Access, Scope, StoreUnavailable, Workbell
+from workbell.testing import ManualClock
 
 pytestmark = pytest.mark.anyio
 

@@ -13,16 +13,12 @@ import pytest
 
 from tests.http.conftest import Api, opened
 from tests.http.things import Things
-from workbell.agents.verbs import Agents
-from workbell.app import Workbell
-from workbell.errors import StoreUnavailable
-from workbell.http.policies import audit_trail
-from workbell.http.routes.triggers import trigger_etag
-from workbell.model.access import TokenKind
-from workbell.model.audit import AuditEntry
-from workbell.stores.database import Batch, Row
-from workbell.wire.operation import PREFIX, Operation
-from workbell.wire.table import OPERATIONS
+from tests.support.inside.features import Agents
+from tests.support.inside.http import audit_trail, trigger_etag
+from tests.support.inside.stores import Batch, Row
+from tests.support.inside.values import AuditEntry, TokenKind
+from tests.support.inside.wire import OPERATIONS, PREFIX, Operation
+from workbell import StoreUnavailable, Workbell
 
 pytestmark = pytest.mark.anyio
 

@@ -11,10 +11,10 @@ import pytest
 from fastapi import FastAPI
 
 from tests.support.fresh_store import fresh_store
+from tests.support.inside.http import make_app
+from tests.support.inside.values import Settings
 from workbell import Workbell
-from workbell.http.app import make_app
-from workbell.model.clock import ManualClock
-from workbell.settings import Settings
+from workbell.testing import ManualClock
 
 pytestmark = pytest.mark.anyio
 

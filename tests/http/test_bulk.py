@@ -10,12 +10,10 @@ import pytest
 
 from tests.http.conftest import fits
 from tests.support.fresh_store import fresh_store
+from tests.support.inside.values import Counted, Settings
+from tests.support.inside.wire import FoundRun, ListPage, RunShown
 from workbell import Status, Workbell
-from workbell.model.run_page import Counted
-from workbell.settings import Settings
 from workbell.testing import drain
-from workbell.wire.operation import ListPage
-from workbell.wire.runs import FoundRun, RunShown
 
 pytestmark = pytest.mark.anyio
 

@@ -11,14 +11,9 @@ from typing import Any
 import pytest
 
 from tests.http.conftest import Api, opened
-from workbell.errors import StoreUnavailable
-from workbell.model.ids import first_id_at, new_id
-from workbell.model.request import ID_WINDOW
-from workbell.model.run import Added, NewRun
-from workbell.model.state import Retention
-from workbell.stores.database import read_rows
-from workbell.stores.port import Filter
-from workbell.stores.sql_store import SqlStore
+from tests.support.inside.stores import Filter, SqlStore, read_rows
+from tests.support.inside.values import ID_WINDOW, Added, NewRun, Retention, first_id_at, new_id
+from workbell import StoreUnavailable
 
 pytestmark = pytest.mark.anyio
 

@@ -13,14 +13,13 @@ import pytest
 
 from tests.http.conftest import Api
 from tests.support.fresh_store import fresh_store
+from tests.support.inside.http import OPEN_LIMIT, EdgeProtocol
+from tests.support.inside.http import http_connections as connections
+from tests.support.inside.http import http_server as server
+from tests.support.inside.values import Settings
 from tests.support.served import DEADLINE, Served, served
 from tests.support.waiting import until
 from workbell import Workbell
-from workbell.http import server
-from workbell.http.framework.middleware import OPEN_LIMIT
-from workbell.http.policies import connections
-from workbell.http.policies.connections import EdgeProtocol
-from workbell.settings import Settings
 
 LIMIT = 2 * 1024 * 1024  # of bodies, below the default
 PAIR = b"POST /api/v1/agents/pair HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

@@ -11,12 +11,12 @@ import pytest
 
 from tests.http.conftest import Api, Caller
 from tests.http.things import Things, things_of
-from workbell.http.dashboard.shell import SCREENS
-from workbell.http.framework.router import ApiRoutes
-from workbell.http.policies.session_cookie import COOKIE
-from workbell.model.access import ALONE, INCLUDED, ROUNDS, Scope
-from workbell.wire.operation import PREFIX, Operation
-from workbell.wire.table import OPERATIONS
+from tests.support.inside.http import COOKIE, SCREENS, ApiRoutes
+from tests.support.inside.values import ROUNDS_SCOPE as ROUNDS
+from tests.support.inside.values import SCOPES_ALONE as ALONE
+from tests.support.inside.values import SCOPES_INCLUDED as INCLUDED
+from tests.support.inside.wire import OPERATIONS, PREFIX, Operation
+from workbell import Scope
 
 pytestmark = pytest.mark.anyio
 

@@ -9,12 +9,10 @@ import msgspec
 import pytest
 
 from tests.http.conftest import Api
-from workbell.model.event_subscribers import Matched
-from workbell.model.execution import Execution, Invocation
+from tests.support.inside.values import EventCount, Matched
+from tests.support.inside.wire import EventShown, EventSubscribers, Items, ListPage, TriggerShown
+from workbell import Execution, Invocation
 from workbell.testing import drain
-from workbell.wire.events import EventCount, EventShown, EventSubscribers
-from workbell.wire.operation import Items, ListPage
-from workbell.wire.triggers import TriggerShown
 
 pytestmark = pytest.mark.anyio
 

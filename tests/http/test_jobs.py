@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.http.conftest import Api
-from workbell.http.framework import bounded_pages
-from workbell.model.ids import is_id
+from tests.support.inside.http import bounded_pages
+from tests.support.inside.values import is_id
 from workbell.testing import drain
 
 pytestmark = pytest.mark.anyio

@@ -14,24 +14,23 @@ import pytest
 from msgspec.structs import replace
 
 from tests.http.conftest import Api, fits
+from tests.support.inside.features import Finding, checks, preview, tally_chart
+from tests.support.inside.features import verb_threads as threads
+from tests.support.inside.http import doctor_checks as examining
+from tests.support.inside.values import (
+    RecentRuns,
+    Settings,
+    Tally,
+    TallyChart,
+    TriedTiming,
+    UpcomingTick,
+    UpcomingTicks,
+)
+from tests.support.inside.wire import Findings, Items, ReloadShown
 from tests.support.project_folder import ProjectFolder
 from tests.support.scheduling import set_clock
-from workbell.doctor import checks
-from workbell.doctor.finding import Finding
-from workbell.errors import StoreUnavailable
-from workbell.http.features import doctor_checks as examining
-from workbell.model.recent_runs import RecentRuns
-from workbell.model.tally import Tally
-from workbell.model.tally_chart import TallyChart
-from workbell.model.upcoming_ticks import TriedTiming, UpcomingTick, UpcomingTicks
-from workbell.process import verb_threads as threads
-from workbell.runs import tally_chart
-from workbell.scheduling import preview
-from workbell.settings import Settings
+from workbell import StoreUnavailable
 from workbell.testing import ManualClock, drain
-from workbell.wire.doctor import Findings
-from workbell.wire.jobs import ReloadShown
-from workbell.wire.operation import Items
 
 pytestmark = pytest.mark.anyio
 

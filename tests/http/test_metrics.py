@@ -13,19 +13,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.fresh_store import fresh_store
-from workbell import Retry, Workbell
-from workbell.http.features import metrics
-from workbell.http.features.metrics import FRESH, Family, RequestCounts, Sample, written
-from workbell.model.agent import Agent
-from workbell.model.clock import ManualClock
-from workbell.model.ids import new_id
-from workbell.model.job import DELIVERY
-from workbell.model.run import Lane, Run, Status
-from workbell.model.state import fail, succeed
-from workbell.model.tally import BUCKETS
-from workbell.model.worker import Worker
-from workbell.settings import Settings
-from workbell.version import __version__
+from tests.support.inside.http import METRICS_FRESH as FRESH
+from tests.support.inside.http import Family, RequestCounts, Sample, metrics, written
+from tests.support.inside.values import BUCKETS, DELIVERY, Agent, Lane, Settings, Worker, fail, new_id, succeed
+from workbell import Retry, Run, Status, Workbell, __version__
+from workbell.testing import ManualClock
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.http.conftest import Api, Caller
 from tests.http.things import BODIES, PREFIX, Things, things_of
-from workbell.wire.openapi import openapi
+from tests.support.inside.wire import openapi
 
 pytestmark = pytest.mark.anyio
 

@@ -10,10 +10,9 @@ import pytest
 
 from tests.http.conftest import fits
 from tests.support.fresh_store import fresh_store
+from tests.support.inside.values import Settings
+from tests.support.inside.wire import ListPage, NotificationShown
 from workbell import Workbell
-from workbell.settings import Settings
-from workbell.wire.notifications import NotificationShown
-from workbell.wire.operation import ListPage
 
 pytestmark = pytest.mark.anyio
 

@@ -11,14 +11,14 @@ import httpx2
 import pytest
 
 from tests.http.conftest import Api
+from tests.support.inside.features import Agents
+from tests.support.inside.http import Allowance, CallerRates, OpenLimit
+from tests.support.inside.http import agent_routes as agents
+from tests.support.inside.http import run_routes as runs
+from tests.support.inside.values import Settings
 from tests.support.served import Served, served
 from tests.support.waiting import until
 from workbell import Workbell
-from workbell.agents.verbs import Agents
-from workbell.http.policies.open_limits import OpenLimit
-from workbell.http.policies.rate_limits import Allowance, CallerRates
-from workbell.http.routes import agents, runs
-from workbell.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -12,25 +12,26 @@ import pytest
 
 from tests.client.conftest import take
 from tests.http.conftest import Api, fits
+from tests.support.inside.features import Claimant, FairClaims, Storage
+from tests.support.inside.http import bounded_pages
+from tests.support.inside.values import (
+    KnownRun,
+    QueueState,
+    Rewind,
+    Scale,
+    Standing,
+    StoredFile,
+    Worker,
+    alias_of,
+    compare,
+    new_id,
+    state,
+)
+from tests.support.inside.wire import ListPage, Resumed, WorkerShown
+from tests.support.inside.wire import ListPage as Page
 from tests.unit.makers import worker_of
-from workbell.claims.claiming import Claimant, FairClaims
-from workbell.errors import InvalidOption
-from workbell.handlers.files import Storage
-from workbell.http.framework import bounded_pages
-from workbell.model import state
-from workbell.model.ids import new_id
-from workbell.model.pause import Pause
-from workbell.model.queue_scale import Scale
-from workbell.model.queue_state import QueueState
-from workbell.model.rewind import KnownRun, Rewind, Standing, compare
-from workbell.model.run import Status
-from workbell.model.stored_file import StoredFile
-from workbell.model.worker import Worker, alias_of
+from workbell import InvalidOption, Pause, Status
 from workbell.testing import drain
-from workbell.wire.operation import ListPage
-from workbell.wire.operation import ListPage as Page
-from workbell.wire.pauses import Resumed
-from workbell.wire.workers import WorkerShown
 
 pytestmark = pytest.mark.anyio
 

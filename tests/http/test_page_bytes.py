@@ -8,10 +8,10 @@ import pytest
 
 from tests.http.conftest import Api
 from tests.http.things import Things
-from workbell import Event, Retry
-from workbell.http.framework import bounded_pages
-from workbell.model.run import Attempt, AttemptStatus
-from workbell.stores.store_page import StorePage
+from tests.support.inside.http import bounded_pages
+from tests.support.inside.stores import StorePage
+from tests.support.inside.values import AttemptStatus
+from workbell import Attempt, Event, Retry
 from workbell.testing import drain
 
 pytestmark = pytest.mark.anyio

@@ -11,11 +11,9 @@ from collections.abc import Mapping
 import pytest
 
 from tests.http.conftest import Api
-from workbell.http.dashboard import assets as module
-from workbell.http.dashboard.assets import Assets, assets
-from workbell.http.dashboard.bundle import bundles, styles_of
-from workbell.http.framework.compression import LEVEL
-from workbell.http.policies.session_cookie import COOKIE
+from tests.support.inside.http import COMPRESSION_LEVEL as LEVEL
+from tests.support.inside.http import COOKIE, Assets, assets, bundles, styles_of
+from tests.support.inside.http import dashboard_assets as module
 
 pytestmark = pytest.mark.anyio
 

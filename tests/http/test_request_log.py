@@ -11,8 +11,7 @@ import msgspec
 import pytest
 
 from tests.http.conftest import Api, make_bell
-from workbell.http.dashboard.assets import assets
-from workbell.http.policies.session_cookie import COOKIE
+from tests.support.inside.http import COOKIE, assets
 
 pytestmark = pytest.mark.anyio
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.http.conftest import Api
+from tests.support.inside.http import ApiCall
 from tests.support.waiting import until
-from workbell.http.framework.call import ApiCall
 
 pytestmark = pytest.mark.anyio
 

@@ -14,12 +14,9 @@ from msgspec.json import decode, encode
 from msgspec.structs import replace
 
 from tests.http.conftest import Api, served
+from tests.support.inside.features import LocalClient
+from tests.support.inside.wire import OPERATIONS, PREFIX, RetryShown, openapi
 from workbell import Retry, Workbell
-from workbell.client.local import LocalClient
-from workbell.wire.openapi import openapi
-from workbell.wire.operation import PREFIX
-from workbell.wire.retry import RetryShown
-from workbell.wire.table import OPERATIONS
 
 JSON = dict[str, Any]
 URL = "https://hooks.example.com/services/key"

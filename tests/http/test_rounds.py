@@ -8,10 +8,9 @@ import msgspec
 import pytest
 
 from tests.http.conftest import Api, Caller
-from workbell import InvalidOption, Status
-from workbell.http.routes import rounds
-from workbell.model.access import ALONE, Scope
-from workbell.model.one_shot import Consumed, Dispatched
+from tests.support.inside.http import round_routes as rounds
+from tests.support.inside.values import SCOPES_ALONE as ALONE
+from workbell import Consumed, Dispatched, InvalidOption, Scope, Status
 
 pytestmark = pytest.mark.anyio
 

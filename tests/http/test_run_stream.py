@@ -11,10 +11,10 @@ import httpx2
 import pytest
 
 from tests.support.fresh_store import fresh_store
+from tests.support.inside.values import Settings
 from tests.support.served import DEADLINE, Served, served
 from tests.support.waiting import until
 from workbell import StoreError, StoreUnavailable, Workbell
-from workbell.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.http.conftest import Api
+from tests.support.inside.features import SCHEDULE_SETTINGS as NAMES
+from tests.support.inside.features import Declaration
+from tests.support.inside.wire import ScheduleUpdateBody
 from tests.support.retry_policies import POLICIES
 from workbell import Retry
-from workbell.scheduling.schedules import Declaration
-from workbell.scheduling.settings import NAMES
-from workbell.wire.schedules import ScheduleUpdateBody
 
 pytestmark = pytest.mark.anyio
 

@@ -26,10 +26,8 @@ from starlette.applications import Starlette
 
 from tests.http.conftest import served
 from tests.http.things import Things
-from workbell import Workbell
-from workbell.model.access import Scope
-from workbell.wire.openapi import openapi
-from workbell.wire.table import OPERATIONS
+from tests.support.inside.wire import OPERATIONS, openapi
+from workbell import Scope, Workbell
 
 if TYPE_CHECKING:  # loaded where it is used: by two of the test processes, and not by all
     from schemathesis import APIOperation, Case

@@ -10,11 +10,10 @@ import httpx2
 import pytest
 
 from tests.support.fresh_store import fresh_store
+from tests.support.inside.http import login_url
+from tests.support.inside.values import Settings, TokenKind
 from workbell import Workbell
-from workbell.http.pages.login import login_url
-from workbell.model.access import TokenKind
-from workbell.model.clock import ManualClock
-from workbell.settings import Settings
+from workbell.testing import ManualClock
 
 pytestmark = pytest.mark.anyio
 

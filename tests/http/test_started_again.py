@@ -10,11 +10,10 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from tests.support.fresh_store import fresh_store
-from workbell import Workbell
-from workbell.engine.role import Role
-from workbell.errors import ServiceUnavailable, SettingsError
-from workbell.http.features.enqueue_groups import Order
-from workbell.settings import Settings
+from tests.support.inside.features import Role
+from tests.support.inside.http import Order
+from tests.support.inside.values import Settings
+from workbell import ServiceUnavailable, SettingsError, Workbell
 
 
 def test_a_mounted_application_can_be_started_again() -> None:

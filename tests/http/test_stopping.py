@@ -8,10 +8,9 @@ import httpx2
 import pytest
 
 from tests.support.fresh_store import fresh_store
+from tests.support.inside.http import Listening, bind
+from tests.support.inside.values import Settings
 from workbell import Workbell
-from workbell.http.binding import bind
-from workbell.http.server import Listening
-from workbell.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 
 from tests.http.conftest import Api
+from tests.support.inside.features import verified
+from tests.support.inside.http import cached_answers, front
+from tests.support.inside.http import file_routes as files
+from tests.support.inside.http import health_routes as health
 from tests.support.waiting import until
-from workbell import SchemaMismatch, StoreError, StoreUnavailable
-from workbell.access import verified
-from workbell.http.framework import cached_answers
-from workbell.http.pages import front
-from workbell.http.routes import files, health
-from workbell.version import __version__
+from workbell import SchemaMismatch, StoreError, StoreUnavailable, __version__
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.http.conftest import Api, Caller
 from tests.http.things import PREFIX, Things
-from workbell.wire.table import OPERATIONS
+from tests.support.inside.wire import OPERATIONS
 
 pytestmark = pytest.mark.anyio
 

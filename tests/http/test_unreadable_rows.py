@@ -16,15 +16,13 @@ import pytest
 
 from tests.http.conftest import Api, Caller, opened
 from tests.http.things import Things
+from tests.support.inside.cli import examine
+from tests.support.inside.features import LocalClient
+from tests.support.inside.values import Rewind, RewindKind, Tally
+from tests.support.inside.wire import OPERATIONS, PREFIX
 from tests.support.spoilt_rows import Rows
 from workbell import Workbell
-from workbell.cli.findings import examine
-from workbell.client.local import LocalClient
-from workbell.model.rewind import Rewind, RewindKind
-from workbell.model.tally import Tally
 from workbell.testing import drain
-from workbell.wire.operation import PREFIX
-from workbell.wire.table import OPERATIONS
 
 pytestmark = pytest.mark.anyio
 

@@ -8,15 +8,10 @@ from typing import Any
 import pytest
 
 from tests.http.conftest import Api
-from workbell.client.local import LocalClient
-from workbell.errors import StoreError, StoreUnavailable
-from workbell.http.features.enqueue_groups import Order
-from workbell.http.framework.problems import status_of
-from workbell.model.notification import Notification
-from workbell.model.request import Request
-from workbell.model.run import Run
-from workbell.notices.notifications import Notifier
-from workbell.runs.enqueuing import Enqueuing
+from tests.support.inside.features import Enqueuing, LocalClient, Notifier
+from tests.support.inside.http import Order, status_of
+from tests.support.inside.values import Notification
+from workbell import Request, Run, StoreError, StoreUnavailable
 
 pytestmark = pytest.mark.anyio
 

@@ -8,12 +8,10 @@ import msgspec
 import pytest
 
 from tests.http.conftest import Api
-from workbell.model.delivery import Delivery
-from workbell.stores.sqlite.store import SqliteStore
+from tests.support.inside.stores import SqliteStore
+from tests.support.inside.values import Delivery
+from tests.support.inside.wire import AttemptShown, EndpointShown, Items, ListPage, MadeEndpoint
 from workbell.testing import drain
-from workbell.wire.operation import Items, ListPage
-from workbell.wire.runs import AttemptShown
-from workbell.wire.webhooks import EndpointShown, MadeEndpoint
 
 pytestmark = pytest.mark.anyio
 

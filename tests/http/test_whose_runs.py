@@ -13,11 +13,10 @@ from msgspec.json import schema as json_schema
 from starlette.requests import HTTPConnection
 
 from tests.http.conftest import Caller, make_bell, opened
+from tests.support.inside.values import new_id
+from tests.support.inside.wire import OPERATIONS
 from tests.support.served import served
-from workbell import Access, Client, Scope
-from workbell.errors import Forbidden
-from workbell.model.ids import new_id
-from workbell.wire.table import OPERATIONS
+from workbell import Access, Client, Forbidden, Scope
 
 pytestmark = pytest.mark.anyio
 

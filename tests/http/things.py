@@ -6,14 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from tests.support.inside.features import Agents, LocalClient, Storage
+from tests.support.inside.values import Settings
+from tests.support.inside.wire import PREFIX
 from tests.unit.makers import worker_of
-from workbell.agents.verbs import Agents
-from workbell.app import Workbell
-from workbell.client.local import LocalClient
-from workbell.handlers.files import Storage
-from workbell.settings import Settings
+from workbell import Workbell
 from workbell.testing import drain
-from workbell.wire.operation import PREFIX
 
 PARAMETER = re.compile(r"{(\w+)}")
 

@@ -21,10 +21,10 @@ import pytest
 
 from tests.support.command_line import Answer, command, environment
 from tests.support.command_scene import APP, TOML, Scene, fill
+from tests.support.inside.cli import main
+from tests.support.inside.stores import Store
+from tests.support.inside.values import Settings
 from workbell import Workbell
-from workbell.cli import main
-from workbell.settings import Settings
-from workbell.stores.port import Store
 
 
 class Folder:

@@ -19,9 +19,9 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, scop
 from sqlalchemy.pool import NullPool
 
 from tests.support.django_site import database, databases
+from tests.support.inside.features import Work, register
+from tests.support.inside.values import Settings
 from workbell import InvalidOption, Workbell, WrongConnection
-from workbell.runs.after_commit import Work, register
-from workbell.settings import Settings
 
 
 class Oops(Exception):

@@ -13,9 +13,9 @@ from sqlalchemy import Column, Index, Integer, MetaData, Table
 from sqlalchemy.exc import SAWarning
 
 from tests.integration.connection_ways import engine_for
+from tests.support.inside.stores import migrations
 from workbell import Workbell
 from workbell.alembic import include_name
-from workbell.stores.queries import migrations
 
 
 def proposed(url: str, metadata: MetaData, include: Callable[..., bool] | None) -> list[Any]:

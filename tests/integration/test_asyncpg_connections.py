@@ -12,8 +12,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tests.integration.connection_ways import aenqueue, async_engine_for, enqueue, plain_asyncpg
+from tests.support.inside.stores import open_store
 from workbell import Workbell, WrongConnection
-from workbell.app import open_store
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("sql_store_url", ["postgres"], indirect=True)]
 

@@ -16,11 +16,11 @@ import pytest
 from click.testing import CliRunner
 
 from tests.support.command_line import assert_refused, call, command, environment
+from tests.support.inside.cli import COMMANDS, agents, events, jobs, queues, schedules, triggers, webhooks
+from tests.support.inside.cli import workbell_command as workbell
+from tests.support.inside.stores import NEWEST
 from tests.support.waiting import until
 from workbell import Workbell, __version__
-from workbell.cli import agents, events, jobs, queues, schedules, triggers, webhooks
-from workbell.cli.main import COMMANDS, workbell
-from workbell.stores.migrate import NEWEST
 
 HEAVY = tuple("psycopg rich httpx2 starlette fastapi uvicorn websockets watchfiles sqlalchemy redis".split())
 

@@ -13,12 +13,11 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
-from workbell import Workbell
-from workbell.access.secret_text import is_token, new_text
-from workbell.cli.acting import operator
-from workbell.http.binding import forget_running, note_running
-from workbell.model.access import Scope, TokenKind
-from workbell.process.identity import process_name
+from tests.support.inside.cli import operator
+from tests.support.inside.features import is_token, new_text, process_name
+from tests.support.inside.http import forget_running, note_running
+from tests.support.inside.values import TokenKind
+from workbell import Scope, Workbell
 
 
 @pytest.fixture

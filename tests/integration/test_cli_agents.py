@@ -11,14 +11,13 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
+from tests.support.inside.cli import examine
+from tests.support.inside.features import is_token
+from tests.support.inside.remote import AgentConfig, AgentFolder
+from tests.support.inside.remote import agent_start as start
+from tests.support.inside.values import AGENT_LOST_AFTER as LOST_AFTER
+from tests.support.inside.values import Agent, Token, TokenKind, shown_name
 from workbell import Workbell
-from workbell.access.secret_text import is_token
-from workbell.agent_program import start
-from workbell.agent_program.config import AgentConfig, AgentFolder
-from workbell.cli.findings import examine
-from workbell.model.access import Token, TokenKind
-from workbell.model.agent import LOST_AFTER, Agent
-from workbell.model.pairing import shown_name
 
 
 @pytest.fixture

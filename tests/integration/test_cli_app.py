@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import assert_refused, call
-from workbell.boot.load_app import load_app
-from workbell.errors import JobsError, SettingsError, WorkbellError
+from tests.support.inside.features import load_app
+from workbell import JobsError, SettingsError, WorkbellError
 
 _numbers = itertools.count()
 

@@ -8,10 +8,11 @@ from importlib import import_module
 import pytest
 
 from tests.integration.conftest import Folder
+from tests.support.inside.cli import COMMAND_MODULES as MODULES
+from tests.support.inside.cli import COMMANDS, operator
+from tests.support.inside.features import KEY_VARIABLE as VARIABLE
+from tests.support.inside.features import new_key
 from workbell import Workbell
-from workbell.cli.acting import operator
-from workbell.cli.main import COMMANDS, MODULES
-from workbell.trust.sealing import VARIABLE, new_key
 
 # Commands of groups that only look, or do the work itself: whoever may enqueue and emit is no operator for it.
 LOOKING = """

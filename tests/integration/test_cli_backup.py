@@ -15,15 +15,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import assert_refused, call
+from tests.support.inside.cli import without_password
+from tests.support.inside.features import platform
+from tests.support.inside.stores import SqliteDatabase, SqliteStore, back_up, restore
+from tests.support.inside.stores import sqlite_backup as backup_module
 from tests.support.processes import Site, freeze, thaw
 from tests.support.waiting import until
 from workbell import InvalidUrl, StoreError, StoreUnavailable, Workbell
-from workbell.cli.backup import without_password
-from workbell.process.platform import platform
-from workbell.stores.sqlite import backup as backup_module
-from workbell.stores.sqlite.backup import back_up, restore
-from workbell.stores.sqlite.database import SqliteDatabase
-from workbell.stores.sqlite.store import SqliteStore
 
 
 @pytest.fixture

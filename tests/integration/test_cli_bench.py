@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import assert_refused, call
+from tests.support.inside.cli import census, measures
+from tests.support.inside.stores import open_store
 from workbell import Workbell
-from workbell.app import open_store
-from workbell.cli.measure import measures
-from workbell.cli.transfer import census
 
 
 def test_on_a_scratch_store(tmp_path: Path) -> None:

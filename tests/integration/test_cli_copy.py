@@ -10,15 +10,11 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import assert_refused, call
-from workbell import Context, Retry, Workbell
-from workbell.app import open_store
-from workbell.cli.transfer import KINDS
-from workbell.model.ids import new_id
-from workbell.model.run import LIVE
-from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
-from workbell.stores.port import LeaseTerms, Pick
-from workbell.stores.store_page import StorePage
-from workbell.testing.contracts.parts.copying import fill_events, fill_service
+from tests.support.inside.cli import COPIED_KINDS as KINDS
+from tests.support.inside.making import fill_events, fill_service
+from tests.support.inside.stores import LeaseTerms, Pick, StorePage, open_store
+from tests.support.inside.values import LIVE, ScheduleKind, TickOutcome, new_id
+from workbell import Context, Retry, Schedule, Tick, Workbell
 
 NOW = datetime(2030, 1, 1, 12, 30, 15, 123456, tzinfo=UTC)
 

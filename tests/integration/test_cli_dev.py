@@ -20,14 +20,11 @@ from rich.console import Console
 
 from tests.support import warm
 from tests.support.command_line import command, environment
+from tests.support.inside.cli import MOST_FRAMES, MOST_WAITING, RunLines
+from tests.support.inside.features import Notice
+from tests.support.inside.values import LIVE, Lane, Move, describe_error, new_id
 from tests.support.waiting import until
 from workbell import Run, Status, Workbell
-from workbell.cli.run_lines import MOST_FRAMES, MOST_WAITING, RunLines
-from workbell.model.error_text import describe_error
-from workbell.model.ids import new_id
-from workbell.model.run import LIVE, Lane
-from workbell.model.state import Move
-from workbell.notices.bus import Notice
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "first"
 LINE = re.compile(r"^\d\d:\d\d:\d\d (\S) (\w+) +[0-9a-f]{8} (\w+) +<?[\d.]+ (?:ms|s) #(\d+) ?(.*)$", re.MULTILINE)

@@ -9,8 +9,8 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
-from workbell.cli.reload_lines import ReloadLines
-from workbell.job_files import FolderChange, JobFile
+from tests.support.inside.cli import ReloadLines
+from tests.support.inside.features import FolderChange, JobFile
 
 APP = """
 from workbell import Workbell

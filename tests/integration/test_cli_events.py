@@ -12,12 +12,11 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused, command, environment
-from workbell import Retry, Workbell
-from workbell.cli.events.remedy import remedy
-from workbell.model.event import Event
-from workbell.model.ids import new_id
+from tests.support.inside.cli import remedy
+from tests.support.inside.stores import SqliteFiles
+from tests.support.inside.values import new_id
+from workbell import Event, Retry, Workbell
 from workbell.testing import drain
-from workbell.testing.sqlite_files import SqliteFiles
 
 URL = "sqlite:///own.db"
 

@@ -14,15 +14,11 @@ from tests.integration.conftest import Folder
 from tests.support import kumofire
 from tests.support.command_line import assert_refused
 from tests.support.imported import assert_imported, work_off
+from tests.support.inside.features import Claimant, FairClaims, Permit, ReceivedHints
+from tests.support.inside.stores import SqlStore, Store, StorePage
 from tests.support.kumofire import content, definition, export, lock, run, run_id, schedule, schema, write
 from tests.support.served import served
 from workbell import Client, Status, StoreUnavailable, Workbell
-from workbell.claims.claiming import Claimant, FairClaims
-from workbell.engine.claim_hints import ReceivedHints
-from workbell.queues.port import Permit
-from workbell.stores.port import Store
-from workbell.stores.sql_store import SqlStore
-from workbell.stores.store_page import StorePage
 
 FOUND = {"jobs": 2, "schedules": 3, "waiting runs": 6, "finished runs": 3, "keys": 2}
 NONE = dict.fromkeys(FOUND, 0)

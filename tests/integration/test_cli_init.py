@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
-from workbell.cli.starter import FILES
+from tests.support.inside.cli import STARTER_FILES as FILES
 
 
 def test_a_new_project_is_in_order(folder: Folder) -> None:

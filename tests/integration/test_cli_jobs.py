@@ -13,11 +13,10 @@ import pytest
 
 from tests.integration.conftest import Folder, lines_on_terminal
 from tests.support.command_line import assert_refused
+from tests.support.inside.features import clean_job
+from tests.support.inside.values import Lane, NewRun, new_id
 from tests.support.waiting import until
-from workbell import Retry, Workbell
-from workbell.engine.clean_history import clean_job
-from workbell.model.ids import new_id
-from workbell.model.run import Lane, NewRun, Run, Status
+from workbell import Retry, Run, Status, Workbell
 from workbell.testing import drain
 
 APP = """

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tests.integration.conftest import Folder
-from workbell.trust.sealing import COMMAND, Sealer
+from tests.support.inside.features import KEY_COMMAND as COMMAND
+from tests.support.inside.features import Sealer
 
 
 def test_a_key_that_seals_and_opens(folder: Folder) -> None:

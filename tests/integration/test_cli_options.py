@@ -15,10 +15,10 @@ from tests.integration.conftest import Folder
 from tests.support import kumofire
 from tests.support.command_line import every_command
 from tests.support.command_scene import Scene
+from tests.support.inside.values import FILTER_WORDS as WORDS
+from tests.support.inside.values import ONCE
 from tests.support.waiting import until
 from workbell import Event, Status, Workbell
-from workbell.model.retry import ONCE
-from workbell.model.run_filter import WORDS
 from workbell.testing import drain
 
 FAR = "2100-01-01T00:00:00Z"

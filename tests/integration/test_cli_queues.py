@@ -6,8 +6,8 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
+from tests.support.inside.stores import SqliteFiles
 from workbell import Workbell
-from workbell.testing.sqlite_files import SqliteFiles
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ import pytest
 from tests.integration.conftest import Folder
 from tests.support.command_line import call
 from tests.support.environment import without_settings
+from tests.support.inside.stores import SqliteFiles
 from tests.support.processes import kill
 from tests.support.waiting import until
 from workbell import Workbell
-from workbell.testing.sqlite_files import SqliteFiles
 
 
 @pytest.fixture

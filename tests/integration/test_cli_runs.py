@@ -17,15 +17,14 @@ import pytest
 
 from tests.integration.conftest import Folder, lines_on_terminal, on_terminal
 from tests.support.command_line import assert_refused, command, environment
+from tests.support.inside.stores import SqliteFiles
+from tests.support.inside.values import Worker, new_id
+from tests.support.inside.wire import AttemptShown
 from tests.support.many_attempts import with_attempts
 from tests.support.waiting import until
 from tests.unit.makers import worker_of
 from workbell import Context, Retry, Run, Status, Workbell
-from workbell.model.ids import new_id
-from workbell.model.worker import Worker
 from workbell.testing import drain
-from workbell.testing.sqlite_files import SqliteFiles
-from workbell.wire.runs import AttemptShown
 
 URL = "sqlite:///own.db"
 

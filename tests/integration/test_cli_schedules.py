@@ -11,10 +11,10 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
+from tests.support.inside.features import Materialise
+from tests.support.inside.stores import SqliteFiles
 from tests.support.retry_policies import POLICIES
 from workbell import Retry, Workbell
-from workbell.engine.materialise import Materialise
-from workbell.testing.sqlite_files import SqliteFiles
 
 ADD = ("schedules", "add", "nightly", "--job", "send")
 

@@ -13,11 +13,11 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import Answer, assert_refused
+from tests.support.inside.stores import SqliteFiles
+from tests.support.inside.values import Settings
 from tests.support.served import Served, served
 from workbell import Context, Event, Retry, Workbell
-from workbell.settings import Settings
 from workbell.testing import drain
-from workbell.testing.sqlite_files import SqliteFiles
 
 HOOK = "https://hooks.example.com/hook?key=1"  # nothing is sent there
 

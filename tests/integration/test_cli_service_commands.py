@@ -10,9 +10,8 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
-from workbell.cli.lazy import LazyGroup
-from workbell.cli.main import workbell
-from workbell.cli.service import is_capable
+from tests.support.inside.cli import LazyGroup, is_capable
+from tests.support.inside.cli import workbell_command as workbell
 
 NOBODY = "http://127.0.0.1:1"  # a port at which nothing listens
 ID = "0190a0b0-c0d0-7000-8000-000000000000"

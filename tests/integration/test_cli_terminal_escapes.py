@@ -13,15 +13,13 @@ from rich.text import Text
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import every_command
+from tests.support.inside.cli import BUG, cli_package, echo, make_console, print_json, print_json_line
+from tests.support.inside.features import Agents
+from tests.support.inside.stores import SqliteFiles
+from tests.support.inside.values import Settings
 from tests.unit.makers import worker_of
 from workbell import Cancel, Context, Event, Retry, Workbell
-from workbell import cli as cli_package
-from workbell.agents.verbs import Agents
-from workbell.cli.main import BUG
-from workbell.cli.output import echo, make_console, print_json, print_json_line
-from workbell.settings import Settings
 from workbell.testing import drain
-from workbell.testing.sqlite_files import SqliteFiles
 
 NASTY = "\x1b]0;pwned\x07\x9b31m\x7f\u202enasty"  # sets a title, colours and turns round what follows
 

@@ -10,10 +10,9 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
+from tests.support.inside.stores import dump, open_store
 from tests.support.third_party import install
 from tests.support.warm import SOURCE
-from workbell.stores.migrate import dump
-from workbell.stores.opening import open_store
 
 URL = "renamed+sqlite:///x.db"
 IN_MEMORY = "from workbell.stores.memory.store import MemoryStore\ndef open_url(url, **_):\n    return MemoryStore()\n"

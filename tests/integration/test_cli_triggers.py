@@ -9,10 +9,9 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
-from workbell import Retry, Workbell
-from workbell.model.event import Event
+from tests.support.inside.stores import SqliteFiles
+from workbell import Event, Retry, Workbell
 from workbell.testing import drain
-from workbell.testing.sqlite_files import SqliteFiles
 
 APP = """
 from workbell import Workbell
@@ -202,7 +201,7 @@ def test_what_it_was_matched_by(project: Folder) -> None:
 def test_what_code_declares_comes_back(project: Folder) -> None:
     project.write("shop.py", APP.replace('@bell.processor("mail")', '@bell.on("posts.*")'))
     with open_bell(project.path) as bell:
-        from workbell.events.declared import DeclaredTriggers, Wanted
+        from tests.support.inside.features import DeclaredTriggers, Wanted
 
         bell.store.check()
         DeclaredTriggers(bell.store, bell.tenant, "shop").put([Wanted("mail", "posts.*", "code:shop")])

@@ -11,14 +11,11 @@ import pytest
 from tests.integration.conftest import Folder
 from tests.support.command_line import Answer, assert_refused
 from tests.support.hooks import Hooks
+from tests.support.inside.stores import SqliteFiles, Subscribers
+from tests.support.inside.values import MatchOutcome, new_id
 from tests.support.waiting import until
-from workbell import Retry, Run, Workbell
-from workbell.model.endpoint import Endpoint
-from workbell.model.event import MatchOutcome
-from workbell.model.ids import new_id
-from workbell.stores.subscribers.subscribers import Subscribers
+from workbell import Endpoint, Retry, Run, Workbell
 from workbell.testing import drain
-from workbell.testing.sqlite_files import SqliteFiles
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 TOML = 'url = "sqlite:///own.db"\nwebhook_allow = ["127.0.0.1"]\n'

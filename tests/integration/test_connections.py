@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import text
 
 from tests.integration.connection_ways import Way, aenqueue, each_async_way, each_way, enqueue
+from tests.support.inside.features import Claimant, FairClaims
 from workbell import DuplicateRun, InvalidOption, Status, Workbell
-from workbell.claims.claiming import Claimant, FairClaims
 
 
 class Oops(Exception):

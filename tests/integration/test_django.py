@@ -9,8 +9,8 @@ from asgiref.sync import sync_to_async
 from django.db import DatabaseError, connection, connections, transaction
 
 from tests.support.django_site import database, databases, forget
+from tests.support.inside.stores import through_django
 from workbell import Workbell, WrongConnection
-from workbell.stores.django_callers import through_django
 
 
 @pytest.fixture(autouse=True)

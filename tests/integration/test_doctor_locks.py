@@ -15,15 +15,14 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.support.inside.cli import examine
+from tests.support.inside.features import PLATFORM_VARIABLE as VARIABLE
+from tests.support.inside.features import locks
+from tests.support.inside.stores import FileLock
+from tests.support.inside.stores import postgres_sessions as sessions
 from tests.support.processes import file_of, state
 from tests.support.waiting import until
-from workbell import Workbell
-from workbell.cli.findings import examine
-from workbell.doctor import locks
-from workbell.errors import StoreUnavailable
-from workbell.process.platform import VARIABLE
-from workbell.stores.postgres import sessions
-from workbell.stores.sqlite.locks import FileLock
+from workbell import StoreUnavailable, Workbell
 
 SECRET = "hunter2"
 HOLD_TURN = """

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.support import command_line
+from tests.support.inside.stores import open_store
 from tests.support.postgres import PostgresServer
 from tests.support.postgres_pair import Pair
 from tests.support.waiting import until
 from workbell import Workbell
-from workbell.app import open_store
 
 DATABASE = "shop"
 

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import msgspec
 
+from tests.support.inside.cli import examine
+from tests.support.inside.values import ScheduleChange
 from workbell import Workbell
-from workbell.cli.findings import examine
-from workbell.model.schedule import ScheduleChange
 from workbell.testing import drain
 
 

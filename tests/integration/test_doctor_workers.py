@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 
 from tests.client.conftest import take
+from tests.support.inside.cli import examine
+from tests.support.inside.features import Finding
+from tests.support.inside.values import WORKER_LOST_AFTER as LOST_AFTER
 from tests.unit.makers import worker_of
 from workbell import Workbell
-from workbell.cli.findings import examine
-from workbell.doctor.finding import Finding
-from workbell.model.worker import LOST_AFTER
 
 
 def findings(url: str, *what: str) -> list[tuple[str, str]]:

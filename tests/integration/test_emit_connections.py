@@ -30,13 +30,11 @@ from tests.integration.connection_ways import (
     path_of,
     plain_psycopg,
 )
-from workbell import Workbell, WrongConnection
-from workbell.engine.match_events import MatchEvents
-from workbell.events.subscriptions import Subscriptions
-from workbell.model.event import Event
-from workbell.settings import Settings
-from workbell.stores.port import Store
-from workbell.testing.contracts.parts.subscribing import trigger
+from tests.support.inside.features import MatchEvents, Subscriptions
+from tests.support.inside.making import trigger
+from tests.support.inside.stores import Store
+from tests.support.inside.values import Settings
+from workbell import Event, Workbell, WrongConnection
 
 # `connection=` itself is tried in every way with enqueue; here, one of each library and the oddest ones.
 each_way = each(

@@ -19,11 +19,11 @@ import pytest
 
 from tests.docs.pages import DOCS, text_of
 from tests.support.command_line import call
+from tests.support.inside.making import add, claim, ids, request
+from tests.support.inside.stores import open_store
 from tests.support.socket_store import EXAMPLE, Server, install
 from tests.support.warm import SOURCE
 from workbell import InvalidUrl, Status, StoreUnavailable, Workbell, WrongConnection
-from workbell.stores.opening import open_store
-from workbell.testing.contracts.making import add, claim, ids, request
 
 SOAK = bool(os.environ.get("WORKBELL_SOAK"))
 PART = "tick or claim or hint or schedule or event"  # of the contract of a store: all of it takes a minute

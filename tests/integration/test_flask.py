@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 from flask import Flask, current_app, g, has_app_context
 
+from tests.support.inside.stores import Store, open_store
+from tests.support.inside.values import Retention, Settings
 from workbell import SettingsError, Workbell
 from workbell.flask import init_app
-from workbell.model.state import Retention
-from workbell.settings import Settings
-from workbell.stores.opening import open_store
-from workbell.stores.port import Store
 from workbell.testing import drain
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.inside.http import topics
+from tests.support.inside.values import load
 from tests.support.project_folder import ProjectFolder
 from tests.support.served import Served, served
 from workbell import Workbell
-from workbell.http.sockets import topics
-from workbell.settings import load
 from workbell.testing import drain
 
 pytestmark = pytest.mark.anyio

@@ -12,16 +12,14 @@ import psycopg
 import pytest
 
 from tests.support.databases import Databases
+from tests.support.inside.making import START, after, claimed, find, held, request
+from tests.support.inside.stores import Busy, Calls, PostgresStore, keyed_writes, turns
+from tests.support.inside.stores import postgres_calls as calls_module
+from tests.support.inside.stores import postgres_connections as connections
+from tests.support.inside.stores import postgres_deadlines as deadlines
+from tests.support.inside.values import state
 from tests.support.interrupts import every_point
 from tests.support.waiting import until
-from workbell.model import state
-from workbell.stores import keyed_writes, turns
-from workbell.stores.postgres import calls as calls_module
-from workbell.stores.postgres import connections, deadlines
-from workbell.stores.postgres.calls import Calls
-from workbell.stores.postgres.store import PostgresStore
-from workbell.stores.postgres.translation import Busy
-from workbell.testing.contracts.making import START, after, claimed, find, held, request
 
 LONG = timedelta(days=1)
 OURS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'workbell' AND datname = current_database()"

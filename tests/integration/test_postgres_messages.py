@@ -13,13 +13,10 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
+from tests.support.inside.stores import Calls, Connection, NotConnected, PostgresStore
+from tests.support.inside.stores import postgres_calls as calls_module
 from tests.support.postgres import free_port
-from workbell.errors import InvalidUrl, StoreError, StoreUnavailable
-from workbell.stores.postgres import calls as calls_module
-from workbell.stores.postgres.calls import Calls
-from workbell.stores.postgres.connections import Connection
-from workbell.stores.postgres.store import PostgresStore
-from workbell.stores.postgres.translation import NotConnected
+from workbell import InvalidUrl, StoreError, StoreUnavailable
 
 
 @pytest.fixture

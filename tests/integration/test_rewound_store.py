@@ -23,18 +23,14 @@ import psycopg
 import pytest
 from click.testing import CliRunner
 
+from tests.support.inside.cli import workbell_command as workbell
+from tests.support.inside.stores import REWIND_RETENTION as RETENTION
+from tests.support.inside.stores import PostgresDatabase, PostgresStore, SqliteStore
+from tests.support.inside.values import KnownRun, Settings, Standing, StorePosition, TickOutcome, compare, suspicion
 from tests.support.postgres import PostgresServer, database_name
 from tests.support.waiting import until
 from workbell import Context, Event, Status, Workbell
-from workbell.cli.main import workbell
-from workbell.model.clock import ManualClock
-from workbell.model.rewind import KnownRun, Standing, StorePosition, compare, suspicion
-from workbell.model.schedule import TickOutcome
-from workbell.settings import Settings
-from workbell.stores.postgres.database import PostgresDatabase
-from workbell.stores.postgres.store import PostgresStore
-from workbell.stores.sqlite.store import SqliteStore
-from workbell.stores.workers.rewinds import RETENTION
+from workbell.testing import ManualClock
 
 Declare = Callable[[Workbell], Any]
 

@@ -14,10 +14,9 @@ import pytest
 
 from tests.support.certificates import Authority
 from tests.support.dialled import Dialled
+from tests.support.inside.features import AllowList, Sender
 from tests.support.receiver import OK, Reader, Receiver, Writer, receiving
-from workbell.errors import EndpointRefused, InvalidOption, MissingPackage, SendFailed
-from workbell.outgoing.allow import AllowList
-from workbell.outgoing.send import Sender
+from workbell import EndpointRefused, InvalidOption, MissingPackage, SendFailed
 
 pytestmark = pytest.mark.anyio
 
@@ -104,7 +103,7 @@ async def test_by_default_the_machine_s_authorities_are_trusted(
     authority: Authority, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """So ours is not, unless the operator names it as for any other program."""
-    from workbell.outgoing.wire import default_tls
+    from tests.support.inside.features import default_tls
 
     file = tmp_path_factory.mktemp("trusted") / "authority.pem"
     file.write_text(authority.pem)

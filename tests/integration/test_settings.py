@@ -16,19 +16,13 @@ import pytest
 from tests.docs.pages import ROOT
 from tests.integration.conftest import Folder
 from tests.support.fresh_store import fresh_store
+from tests.support.inside.features import Announcer, Duty, Housekeeping, SchedulerHalf, new_key
+from tests.support.inside.http import http_binding as binding
+from tests.support.inside.http import make_app
+from tests.support.inside.values import Settings
 from tests.support.waiting import until
-from workbell import Context, Retry, Workbell, WorkbellError
-from workbell.engine.announcer import Announcer
-from workbell.engine.duty import Duty
-from workbell.engine.housekeeping import Housekeeping
-from workbell.engine.scheduler_half import SchedulerHalf
-from workbell.http import binding
-from workbell.http.app import make_app
-from workbell.model.clock import ManualClock
-from workbell.model.run import Run
-from workbell.settings import Settings
-from workbell.testing import drain
-from workbell.trust.sealing import new_key
+from workbell import Context, Retry, Run, Workbell, WorkbellError
+from workbell.testing import ManualClock, drain
 
 pytestmark = pytest.mark.anyio
 

@@ -10,9 +10,9 @@ from email.utils import format_datetime
 import pytest
 
 from tests.support.hooks import Hooks
+from tests.support.inside.values import MatchOutcome
 from tests.support.webhook_scene import ONCE, Scene
 from workbell import Retry, Status
-from workbell.model.event import MatchOutcome
 
 POSTS = "posts.*"
 

@@ -11,13 +11,13 @@ import psycopg
 import pytest
 
 from tests.support.hooks import Hooks
+from tests.support.inside.features import new_key
+from tests.support.inside.stores import Filter
+from tests.support.inside.values import ALERT as ALERT_JOB
+from tests.support.inside.values import Settings
 from tests.support.webhook_scene import HERE
 from workbell import Retry, Workbell
-from workbell.model.job import ALERT as ALERT_JOB
-from workbell.settings import Settings
-from workbell.stores.port import Filter
 from workbell.testing import drain
-from workbell.trust.sealing import new_key
 
 SECRET = "whsec_" + "QUJD" * 10
 VALUE = "Bearer hush-hush"

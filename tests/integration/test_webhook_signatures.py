@@ -11,10 +11,9 @@ import standardwebhooks.webhooks as judge
 from standardwebhooks import WebhookVerificationError
 
 from tests.support.hooks import Hooks
+from tests.support.inside.values import Settings
 from tests.support.webhook_scene import HERE, Scene
-from workbell import Workbell
-from workbell.settings import Settings
-from workbell.version import __version__
+from workbell import Workbell, __version__
 
 pytestmark = pytest.mark.anyio
 

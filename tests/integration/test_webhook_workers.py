@@ -9,13 +9,11 @@ from datetime import timedelta
 import pytest
 
 from tests.support.hooks import Hooks
+from tests.support.inside.features import DELIVERIES_AT_ONCE as AT_ONCE
+from tests.support.inside.values import DELIVERY, Move, Settings
 from tests.support.waiting import until
 from tests.support.webhook_scene import HERE
 from workbell import Retry, Run, Workbell
-from workbell.model.job import DELIVERY
-from workbell.model.state import Move
-from workbell.settings import Settings
-from workbell.webhooks.limits import AT_ONCE
 
 pytestmark = pytest.mark.anyio
 

@@ -20,9 +20,9 @@ from tests.integration.connection_ways import (
     implicit_sqlite3,
     path_of,
 )
+from tests.support.inside.stores import open_store
+from tests.support.inside.values import Settings
 from workbell import Workbell, WrongConnection
-from workbell.app import open_store
-from workbell.settings import Settings
 
 AUTOCOMMIT: list[dict[str, Any]] = [{"isolation_level": None}]
 if sys.version_info >= (3, 12):

@@ -12,12 +12,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.support.inside.stores import SqliteFiles, Store
+from tests.support.inside.values import Settings
 from tests.support.served import served
-from workbell import Client, Context, Endpoint, Event, Retry, Workbell
-from workbell.model.run import Attempt
-from workbell.settings import Settings
-from workbell.stores.port import Store
-from workbell.testing.sqlite_files import SqliteFiles
+from workbell import Attempt, Client, Context, Endpoint, Event, Retry, Workbell
 
 
 class Scene:

@@ -12,16 +12,11 @@ import pytest
 
 from tests.remote.conftest import Scene
 from tests.remote.test_verbs import CALLED, ROOMS
+from tests.support.inside.features import encode, new_secret
+from tests.support.inside.values import KnownRun, RetryConfig, ScheduleChange, TickOutcome, compare, new_id
 from tests.support.many_attempts import with_attempts
-from workbell import Client, InvalidOption, Retry, WorkbellError
-from workbell.model.ids import new_id
-from workbell.model.rewind import KnownRun, compare
-from workbell.model.run import Status
-from workbell.model.schedule import ScheduleChange, Tick, TickOutcome
-from workbell.model.trigger import RetryConfig
-from workbell.queues.message import encode
+from workbell import Client, InvalidOption, Retry, Status, Tick, WorkbellError
 from workbell.testing import drain
-from workbell.webhooks.signature import new_secret
 
 NOT_HERE = {
     ("emit", "connection"): "of a transaction in the program: the client refuses it (test_verbs)",

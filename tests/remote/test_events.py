@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.remote.conftest import Scene
+from tests.support.inside.remote import following
 from workbell import (
     EventNotFound,
     InvalidEvent,
@@ -16,7 +17,6 @@ from workbell import (
     TriggerNotFound,
     UnknownProcessor,
 )
-from workbell.remote import following
 from workbell.testing import drain
 
 NOBODY = "0198c2f3-5a6b-7c8d-9e0f-1a2b3c4d5e6f"

@@ -13,15 +13,12 @@ import pytest
 
 from tests.remote.conftest import Scene
 from tests.remote.test_verbs import CALLED, ROOMS
+from tests.support.inside.remote import ServiceTransport, is_paged
+from tests.support.inside.values import KnownRun, compare, new_id
+from tests.support.inside.wire import OPERATIONS, Operation
 from tests.unit.makers import worker_of
 from workbell import Client, Status
-from workbell.model.ids import new_id
-from workbell.model.rewind import KnownRun, compare
-from workbell.remote.asking import is_paged
-from workbell.remote.transport import ServiceTransport
 from workbell.testing import drain
-from workbell.wire.operation import Operation
-from workbell.wire.table import OPERATIONS
 
 NO_VERB = {
     "agents.heartbeat": "what an agent does",

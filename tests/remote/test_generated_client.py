@@ -14,8 +14,8 @@ import httpx2
 import pytest
 
 from tests.remote.conftest import make_bell
+from tests.support.inside.stores import SqliteFiles
 from tests.support.served import Served, served
-from workbell.testing.sqlite_files import SqliteFiles
 
 NAME = "generated_workbell_client"
 

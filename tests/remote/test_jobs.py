@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.remote.conftest import Scene
+from tests.support.inside.features import JOB_OPTIONS as OPTIONS
 from workbell import InvalidOption, JobDisabled, JobExists, JobInUse, NotFound, Retry
-from workbell.runs.jobs import OPTIONS
 
 ALL: dict[str, Any] = {
     "description": "All of it.",

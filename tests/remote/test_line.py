@@ -12,10 +12,10 @@ import msgspec
 import pytest
 
 import workbell
+from tests.support.inside.remote import run_plans as steering
+from tests.support.inside.remote import tries
 from tests.unit.makers import run_in
 from workbell import Client, Status
-from workbell.remote import tries
-from workbell.remote.plans import runs as steering
 
 URL = "https://bells.example.com"
 TOKEN = "wb_a-very-secret-text"
@@ -142,7 +142,7 @@ HTML = [
 
 @pytest.mark.parametrize("answers", HTML, ids=["lost, then 404", "200"])
 def test_a_deletion_is_not_done_because_a_proxy_says_so(answers: list[Answer]) -> None:
-    with pytest.raises(workbell.errors.ServiceUnavailable, match=f"{URL}: status [24]0[04] came with text/html"):
+    with pytest.raises(workbell.ServiceUnavailable, match=f"{URL}: status [24]0[04] came with text/html"):
         Scripted(*answers).client.schedules.delete("nightly")
 
 

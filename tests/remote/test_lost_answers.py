@@ -9,8 +9,8 @@ import httpx2
 import pytest
 
 from tests.remote.conftest import Scene
+from tests.support.inside.remote import options, tries
 from workbell import Client
-from workbell.remote import options, tries
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,9 @@ import pytest
 
 from tests.remote.conftest import Scene
 from tests.support.certificates import Authority
+from tests.support.inside.remote import tries
 from tests.support.receiver import Reader, Writer, receiving
 from workbell import Client, ServiceUnavailable
-from workbell.remote import tries
 
 EMPTY = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 24\r\n\r\n{"items":[],"next":null}'
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.remote.conftest import Scene
+from tests.support.inside.values import Worker
 from tests.unit.makers import worker_of
 from workbell import EndpointNotFound, EndpointRefused, InvalidOption, Retry, WorkerNotFound
-from workbell.model.worker import Worker
 from workbell.testing import drain
 
 NOBODY = "0198c2f3-5a6b-7c8d-9e0f-1a2b3c4d5e6f"

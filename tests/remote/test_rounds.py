@@ -10,11 +10,10 @@ from contextlib import suppress
 import pytest
 
 from tests.remote.conftest import Scene
+from tests.support.inside.values import Settings
 from tests.support.served import served
 from tests.support.waiting import until
-from workbell import Answer, Client, Forbidden, InvalidOption, ServiceUnavailable, Status, Workbell
-from workbell.model.one_shot import Dispatched
-from workbell.settings import Settings
+from workbell import Answer, Client, Dispatched, Forbidden, InvalidOption, ServiceUnavailable, Status, Workbell
 
 
 @pytest.mark.parametrize("ask", ["asked", "awaited"])

@@ -12,6 +12,9 @@ import pytest
 from tests.client.conftest import take
 from tests.remote.conftest import Scene, make_bell
 from tests.support.fresh_store import fresh_store
+from tests.support.inside.remote import options
+from tests.support.inside.values import state
+from tests.support.inside.wire import MadeRun
 from tests.support.many_attempts import with_attempts
 from workbell import (
     Client,
@@ -26,10 +29,7 @@ from workbell import (
     UnknownJob,
     WaitTimeout,
 )
-from workbell.model import state
-from workbell.remote import options
 from workbell.testing import drain
-from workbell.wire.runs import MadeRun
 
 NOBODY = "0198c2f3-5a6b-7c8d-9e0f-1a2b3c4d5e6f"
 

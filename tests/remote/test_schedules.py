@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.remote.conftest import Scene
+from tests.support.inside.features import SCHEDULE_SETTINGS as NAMES
 from workbell import InvalidOption, JobsError, Retry, ScheduleNotFound, UnknownJob
-from workbell.scheduling.settings import NAMES
 
 LATER = datetime(2100, 1, 1, tzinfo=UTC)
 SETTINGS: list[dict[str, Any]] = [

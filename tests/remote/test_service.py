@@ -7,8 +7,18 @@ from datetime import timedelta
 import pytest
 
 from tests.remote.conftest import Scene
-from workbell import Client, Forbidden, InvalidOption, RunNotFound, TenantNotFound, TokenNotFound, Unauthorized
-from workbell.errors import AgentNotFound, NotFound, WorkbellError
+from workbell import (
+    AgentNotFound,
+    Client,
+    Forbidden,
+    InvalidOption,
+    NotFound,
+    RunNotFound,
+    TenantNotFound,
+    TokenNotFound,
+    Unauthorized,
+    WorkbellError,
+)
 
 NOBODY = "0198c2f3-5a6b-7c8d-9e0f-1a2b3c4d5e6f"
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.remote.conftest import Scene
-from workbell.http.framework import bounded_pages
+from tests.support.inside.http import bounded_pages
 from workbell.testing import drain
 
 

@@ -12,8 +12,7 @@ import httpx2
 import pytest
 
 from tests.remote.conftest import Scene
-from workbell import Client, InvalidOption, NotFound
-from workbell.errors import WorkbellError
+from workbell import Client, InvalidOption, NotFound, WorkbellError
 
 HALF = "a\ud800"  # half of a surrogate pair, which UTF-8 cannot write
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.inside.features import LocalClient as Local
 from workbell import Client, Workbell
-from workbell.client.local import LocalClient as Local
 
 EXCEPTIONS = {
     "after_commit": "of a transaction in the program",

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.inside.values import Settings
 from tests.support.processes import Site
 from tests.support.served import Served, served
 from tests.support.waiting import until
 from workbell import Workbell
-from workbell.settings import Settings
 
 
 @pytest.fixture(scope="module")

@@ -13,14 +13,11 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.integration.sockets.raw_client import closed_with, handshake, never_reading
+from tests.support.inside.http import Allowance, OpenLimit, access_watch, hub, views
+from tests.support.inside.values import Settings
 from tests.support.served import Served, served
 from tests.support.waiting import until
 from workbell import StoreUnavailable, Workbell
-from workbell.http.policies import access_watch
-from workbell.http.policies.open_limits import OpenLimit
-from workbell.http.policies.rate_limits import Allowance
-from workbell.http.sockets import hub, views
-from workbell.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -7,12 +7,11 @@ from datetime import timedelta
 import msgspec
 import pytest
 
+from tests.support.inside.features import Claimant, FairClaims
+from tests.support.inside.http import bounded_pages, topics
+from tests.support.inside.stores import Held
+from tests.support.inside.values import LogLine
 from tests.support.served import Served
-from workbell.claims.claiming import Claimant, FairClaims
-from workbell.http.framework import bounded_pages
-from workbell.http.sockets import topics
-from workbell.model.log_line import LogLine
-from workbell.stores.port import Held
 
 pytestmark = pytest.mark.anyio
 

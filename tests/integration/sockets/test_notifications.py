@@ -12,12 +12,11 @@ import msgspec
 import pytest
 
 from tests.integration.sockets.raw_client import never_reading
+from tests.support.inside.features import LocalClient
+from tests.support.inside.http import hub, notification_body, notifier
+from tests.support.inside.values import Notification
 from tests.support.served import Served
 from tests.support.waiting import until
-from workbell.client.local import LocalClient
-from workbell.http.sockets import hub, notifier
-from workbell.http.sockets.connection import notification_body
-from workbell.model.notification import Notification
 
 pytestmark = pytest.mark.anyio
 

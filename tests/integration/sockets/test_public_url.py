@@ -6,9 +6,9 @@ import pytest
 
 from tests.integration.sockets.raw_client import handshake
 from tests.support.fresh_store import fresh_store
+from tests.support.inside.values import Settings
 from tests.support.served import served
 from workbell import Workbell
-from workbell.settings import Settings
 
 pytestmark = pytest.mark.anyio
 
