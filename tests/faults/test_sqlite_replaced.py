@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -359,6 +360,72 @@ class TestNoFalseAlarm:
                 time.sleep(0.06)
         bell.enqueue("work")
         assert len(bell.runs()) == 7
+
+    def test_two_threads_that_look_at_once(self, path: Path, bell: Workbell, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The slower one has read what was in the file before another checkpoint, and must not take that for older."""
+        guard, others = file_of(bell).guard, []
+        read = FileGuard._read_file
+
+        def another() -> None:
+            bell.enqueue("work")
+            bell.store.tidy()
+            guard.check()
+
+        def slowly(self: FileGuard, *arguments: Any, **named: Any) -> Identity | None:
+            found = read(self, *arguments, **named)
+            if not others:
+                others.append(threading.Thread(target=another))
+                others[0].start()
+                others[0].join(1)  # it looks now, or waits until this look has ended
+            return found
+
+        bell.enqueue("work")
+        bell.store.tidy()
+        guard.check()
+        bell.enqueue("work")
+        bell.store.tidy()
+        monkeypatch.setattr(FileGuard, "_read_file", slowly)
+        guard.check()
+        others[0].join(30)
+        bell.enqueue("work")
+        assert guard.loss is None
+        assert len(bell.runs()) == 4
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+    def test_a_fork_beside_a_thread_that_looks(
+        self, path: Path, bell: Workbell, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """In the child nobody would end that look."""
+        guard, looks, goes_on = file_of(bell).guard, threading.Event(), threading.Event()
+        read = FileGuard._read_file
+        looker = threading.Thread(target=guard.check)
+
+        def slowly(self: FileGuard, *arguments: Any, **named: Any) -> Identity | None:
+            if threading.current_thread() is looker:
+                looks.set()
+                goes_on.wait(30)
+            return read(self, *arguments, **named)
+
+        monkeypatch.setattr(FileGuard, "_read_file", slowly)
+        bell.enqueue("work")
+        bell.store.tidy()
+        looker.start()
+        assert looks.wait(30)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            try:
+                file_of(bell).ready()
+                os.utime(path)
+                guard.check()
+                os._exit(0)
+            finally:
+                os._exit(1)
+        try:
+            assert os.waitpid(child, 0)[1] == 0
+        finally:
+            goes_on.set()
+            looker.join(30)
 
     def test_a_file_and_its_log_that_were_put_back_together(self, path: Path, sqlite_url: str) -> None:
         """As rsync does it, with the lock file left in place."""

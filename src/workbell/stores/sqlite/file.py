@@ -77,6 +77,7 @@ class SqliteFile:
         self._idle: list[sqlite3.Connection] = []
         self._made: WeakSet[sqlite3.Connection] = WeakSet()
         self._reading: list[threading.Lock] = []  # each is locked as long as its thread reads (see turns.py)
+        self.guard.start_afresh()
 
     def _open(self) -> None:
         """Open for this process: also again after a fork (see forks.py)."""

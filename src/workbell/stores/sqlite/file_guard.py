@@ -24,6 +24,7 @@ import contextlib
 import logging
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterable
 from enum import Enum
@@ -113,6 +114,12 @@ class FileGuard:
         self._log_descriptor = -1
         self._next_look = self._next_log_look = 0.0
         self._torn: tuple[Seen, float] | None = None  # a file that cannot be read, and since when it is so
+        self.start_afresh()
+
+    def start_afresh(self) -> None:
+        """Also in a forked child, where nobody would release the lock of a thread that was looking."""
+        # Of two threads the slower one would compare what it has read before with what the other has noted since.
+        self._looking = threading.Lock()
 
     # Before the file is opened
 
@@ -225,7 +232,7 @@ class FileGuard:
             or file.st_size != seen.size
             or file.st_dev != seen.device
         ):
-            self._look_closer(Seen.of(file))
+            self._look_closer()
         if time.monotonic() >= self._next_log_look:
             self._check_log()
 
@@ -279,7 +286,17 @@ class FileGuard:
             raise StoreUnavailable(f"{self.path}: {error.strerror}; can this user still see the folder?") from error
         self._lose(Loss.LOG_REMOVED if os.path.exists(self._file) else Loss.DELETED)  # noqa: PTH110
 
-    def _look_closer(self, found: Seen) -> None:
+    def _look_closer(self) -> None:
+        with self._looking:
+            try:
+                found = Seen.of(os.stat(self._file))  # noqa: PTH116 - again: another thread may have looked meanwhile
+            except OSError as error:
+                self._lose_missing(error)
+                return
+            if found != self._seen:
+                self._compare(found)
+
+    def _compare(self, found: Seen) -> None:
         is_shorter = found.size < self._seen.size
         content = self._read_file(TRIES if is_shorter else 1, strictly=is_shorter)
         loss = what_happened(self._seen, found, self._in_file, content)
