@@ -66,7 +66,8 @@ class Recover:
         # Not together: the end of one that expired frees its key, for which a caller's transaction may let it wait.
         ended = self._take_over(now, limit)
         lapsed = ended or self._store.runs.expired(now, limit)
-        written = self._booking.book([(run, self._decide(run, now)) for run in lapsed], lost=True)
+        # What an open transaction of the application holds up is read and tried again with the next sweep.
+        written, _ = self._booking.book_unheld([(run, self._decide(run, now)) for run in lapsed], lost=True)
         if written:
             self._announce(change.after(run) for run, change in written)
         return Batch(len(written), bool(written) and (bool(ended) or len(lapsed) >= limit))
