@@ -147,19 +147,21 @@ def test_a_key_that_an_open_transaction_holds_stops_nothing_else(postgres_url: s
         scene.end([works[run.id] for run in (held, free, plain)])
         kept = scene.hand_over()
         assert bell.enqueue("work", key="held", connection=caller).id == held.id
+        lease = bell.get(held.id).lease_until
 
         def statuses() -> list[Status]:
             return [bell.get(run.id).status for run in (held, free, plain, lost)]
 
         here, there = multiprocessing.Pipe()
         supervisor, pipe = Pipe(here, "keeper"), Pipe(there, "supervisor")
-        keeper = threading.Thread(target=Keeper(StoreNamed(postgres_url, 30.0, 60.0, 60.0), pipe).run)
+        keeper = threading.Thread(target=Keeper(StoreNamed(postgres_url, 3.0, 60.0, 60.0), pipe).run)
         keeper.start()
         try:
             assert supervisor.send(OutcomesKept("parcel", WORKER, kept))
             assert supervisor.send(bury(lost))
             done = [Status.RUNNING, Status.SUCCEEDED, Status.SUCCEEDED, Status.QUEUED]
             until(lambda: statuses() == done, "all but the one to go on", 6)  # a lock is waited for longer than that
+            until(lambda: bell.get(held.id).lease_until != lease, "its lease to be renewed: else another executes it")
             caller.rollback()
             until(lambda: statuses()[0] is Status.SUCCEEDED, "the last one")
         finally:

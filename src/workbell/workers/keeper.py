@@ -149,11 +149,14 @@ class Keeper:
             return True
 
     def _renew(self) -> None:
-        """Children renew their own leases; here only those are left that they did not get to."""
+        """Children renew their own leases; here only those are left that they did not get to, and those of outcomes
+        that are not booked yet."""
         began = time.monotonic()
         running = set(running_of([child.pid for child in self._children]))
         living = [child for child in self._children if child.pid in running]
         leases = self._silent(self._store.runs.leases_of([child.worker for child in living]) if living else [])
+        # A lock may hold up the booking of those that are kept for longer than a lease.
+        leases = list(dict.fromkeys([*leases, *self._kept]))
         now = self._store.clock.now()
         if leases:
             self._store.runs.renew(leases, now=now, lease_until=now + self._lease)
