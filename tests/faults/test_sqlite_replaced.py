@@ -270,6 +270,51 @@ class TestStartedLater:
             beside(path, ending).unlink()
         runs_in(path)
 
+    @pytest.mark.parametrize("put_there", ["older", "another store"])
+    def test_no_log_is_applied_to_a_file_with_the_same_number(
+        self, tmp_path: Path, path: Path, sqlite_url: str, put_there: str
+    ) -> None:
+        """As after a crash: somebody removes the file and copies a backup there, which gets its number."""
+        older = tmp_path / "older.db"
+        with Workbell(f"sqlite:///{tmp_path / 'other.db'}") as other:
+            other.job(name="work")(lambda: None)
+            other.enqueue("work")
+        with Site(tmp_path, sqlite_url) as site:
+            writer = site.start("stores", program="file_writers")
+            site.open_gate("begin")
+            site.await_event("acknowledged")
+            copy_of(path)
+            writer.kill()
+            writer.wait(30)
+        assert beside(path, "-wal").stat().st_size
+        content = (older if put_there == "older" else tmp_path / "other.db").read_bytes()
+        path.write_bytes(content)  # the same number for sure
+        why = "is older than the log beside it" if put_there == "older" else "is another store than the log beside it"
+        check_refused(path, why)
+        assert path.read_bytes() == content
+        for ending in ("-wal", "-shm", "-lock"):
+            beside(path, ending).unlink()
+        runs_in(path)
+
+    def test_a_copy_that_was_put_there_when_all_had_ended(self, path: Path, sqlite_url: str) -> None:
+        """Then there is no log, and an older copy is the store from then on, also after a crash."""
+        with Workbell(sqlite_url) as bell:
+            bell.job(name="work")(lambda: None)
+            bell.enqueue("work")
+            copied = copy_of(path)
+            for _ in range(3):
+                bell.enqueue("work")
+                bell.store.tidy()
+        content = copied.read_bytes()
+        path.write_bytes(content)
+        with Workbell(sqlite_url) as bell:
+            bell.job(name="work")(lambda: None)
+            bell.enqueue("work")
+            crashed = {ending: beside(path, ending).read_bytes() for ending in ("", "-wal", "-lock")}
+        for ending, content in crashed.items():
+            beside(path, ending).write_bytes(content)
+        assert len(runs_in(path)) == 2
+
     def test_no_log_is_deleted_because_the_file_is_empty(self, path: Path, bell: Workbell) -> None:
         bell.enqueue("work")
         os.truncate(path, 0)
@@ -438,6 +483,22 @@ class TestNoFalseAlarm:
             new = beside(path, ending + ".new")
             new.write_bytes(content)
             new.replace(beside(path, ending))
+        assert len(runs_in(path)) == 1
+
+    def test_an_older_file_and_its_log_that_were_put_back_in_place(self, path: Path, sqlite_url: str) -> None:
+        """As `cp` does it, after a crash: all of them keep their numbers, and the lock file knows more checkpoints."""
+        with Workbell(sqlite_url) as bell:
+            bell.job(name="work")(lambda: None)
+            bell.enqueue("work")
+            kept = {ending: beside(path, ending).read_bytes() for ending in ("", "-wal")}
+            for _ in range(3):
+                bell.enqueue("work")
+                bell.store.tidy()
+            bell.enqueue("work")
+            noted = beside(path, "-lock").read_bytes()
+        for ending, content in kept.items():
+            beside(path, ending).write_bytes(content)
+        beside(path, "-lock").write_bytes(noted)
         assert len(runs_in(path)) == 1
 
     def test_touched_and_with_another_mode(self, path: Path, bell: Workbell) -> None:

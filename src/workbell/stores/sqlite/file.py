@@ -332,7 +332,9 @@ class SqliteFile:
     def _checkpoint(self) -> None:
         try:
             execute_patiently(self.writer, "BEGIN IMMEDIATE")
-            self._checkpointer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            ((_, log, moved),) = self._checkpointer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            if log == moved:  # then SQLite has flushed the file
+                self.guard.checkpointed(self.writer, self._file_lock)
         finally:
             if self.writer.in_transaction:
                 self.writer.execute("ROLLBACK")
