@@ -86,14 +86,14 @@ class Recover:
         if ended and self._sure:
             if self._seen is None:
                 self._seen = frozenset(ended)
-                self._await_holders(now)  # what is renewed meanwhile is not as it was seen, and cannot be taken over
+                self._await_holders()  # what is renewed meanwhile is not as it was seen, and cannot be taken over
             ended = [lease for lease in ended if lease in self._seen]
         return ended
 
-    def _await_holders(self, now: datetime) -> None:
+    def _await_holders(self) -> None:
         for _ in range(MOST_CHECKS):
             asked = time.monotonic()
-            self._store.workers.try_write(now)
+            self._store.workers.try_store()
             answered = time.monotonic()
             self._answers.note(asked, answered)
             left = self._answers.left(answered)
@@ -109,8 +109,9 @@ class Recover:
         if not self._ended and asked < self._read_at:
             return []
         if self._ended or watch.is_close(asked):
-            # Reads say nothing: a locked SQLite file and a read-only PostgreSQL answer them too.
-            self._store.workers.try_write(now)
+            # Reads say nothing: a locked SQLite file and a read-only PostgreSQL answer them too. Nor does a write of
+            # nothing: a full disk takes it.
+            self._store.workers.try_store()
             self._answers.note(asked, clock.monotonic())
         if not self._ended:
             self._ended = self._read(watch, now)
