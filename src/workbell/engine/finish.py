@@ -266,7 +266,10 @@ def log_dropped(left: Iterable[Pair]) -> None:
     """Name the runs whose results are dropped, as nobody could book them. Those handed back are only claimed later."""
     runs = [run.id for run, change in left if change.move is not Move.RELEASE]
     if runs:
-        text = "results dropped, because the store could not be reached in time: %d; these runs are executed again: %s"
+        text = (
+            "results dropped, because the store could not be reached in time, or a transaction held what they need: "
+            "%d; these runs are executed again: %s"
+        )
         log.error(text, len(runs), some_of(runs))
 
 
