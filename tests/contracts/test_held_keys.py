@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
@@ -12,7 +13,7 @@ import psycopg
 import pytest
 
 from tests.support.waiting import until
-from workbell import Workbell
+from workbell import Run, Status, Workbell
 from workbell.app import open_store
 from workbell.errors import StoreUnavailable
 from workbell.model.run import Added
@@ -194,3 +195,36 @@ async def test_async_callers_that_wait_hold_up_no_others(scene: Scene, postgres_
         answers = await asyncio.gather(*waiting)
     assert len({run.id for run in answers[:CROWD]}) == 1
     bell.close()
+
+
+@pytest.mark.anyio
+async def test_a_held_key_holds_up_no_other_result(scene: Scene, postgres_url: str) -> None:
+    """A web request whose transaction stays open has enqueued with the key of a run that ends meanwhile."""
+    gate = threading.Event()
+    with Workbell(postgres_url) as bell:
+
+        @bell.job
+        def work() -> None: ...
+
+        @bell.job
+        def held() -> None:
+            gate.wait(30)
+
+        def status(run: Run) -> Status:
+            return bell.get(run.id).status
+
+        async with bell.running():
+            run = held.options(key="held").enqueue()
+            await asyncio.to_thread(until, lambda: status(run) is Status.RUNNING, "it to begin")
+            assert held.options(key="held", connection=scene.caller).enqueue().id == run.id
+            gate.set()
+            await asyncio.to_thread(scene.wait_for_waiting)
+            for _ in range(3):
+                others = [work.options(key=key).enqueue() for key in (None, "free", None, "other")]
+                async with asyncio.timeout(SOON):
+                    ended = await asyncio.gather(*(bell.await_(one.id) for one in others))
+                assert {one.status for one in ended} == {Status.SUCCEEDED}
+            assert status(run) is Status.RUNNING
+            scene.caller.rollback()
+            assert (await bell.await_(run.id, timeout=SOON)).status is Status.SUCCEEDED
+            assert bell.get(run.id).losses == 0

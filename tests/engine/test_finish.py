@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,8 @@ from workbell.model import state
 from workbell.model.run_defaults import RESCHEDULES
 from workbell.model.state import Transition
 from workbell.runs import runtime
+from workbell.runs.booking import LOCKED_PACE
+from workbell.stores.database import Locked
 
 
 @pytest.fixture
@@ -381,3 +384,39 @@ def test_a_write_in_doubt_counts_as_ours_once(bench: Bench, monkeypatch: pytest.
         with pytest.raises(StoreUnavailable):
             bench.booking.book([pair])
     assert [bench.booking.book([pair]) for _ in range(2)] == [[pair], []]
+
+
+def test_an_outcome_that_a_lock_holds_up_is_tried_beside_the_others(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish, sound, held = bench.finish, bench.store.runs.apply, {"held"}
+
+    def apply(changes: Sequence[Transition], *, lock: float | None = None) -> set[str]:
+        if held and any(change.key is not None for change in changes):
+            raise Locked("by a transaction of the application")
+        return sound(changes)
+
+    def end(**options: Any) -> Run:
+        run = bench.bell.enqueue("work", **options)
+        (work,) = bench.claim()
+        finish.put(work, bench.call(work))
+        return run
+
+    def status(run: Run) -> Status:
+        return bench.run(run).status
+
+    monkeypatch.setattr(bench.store.runs, "apply", apply)
+    first, second = end(key="held"), end()
+    assert finish.step(bench.clock.now()) == 0
+    assert (status(first), status(second), finish.size) == (Status.RUNNING, Status.SUCCEEDED, 1)
+    assert finish.step(bench.clock.now()) == LOCKED_PACE
+    finish.waker.woken = False
+    third = end()
+    assert finish.waker.woken, "it must not wait for the next try of the other"
+    assert finish.step(bench.clock.now()) == 0
+    assert (status(first), status(third)) == (Status.RUNNING, Status.SUCCEEDED)
+    held.clear()
+    bench.clock.advance(LOCKED_PACE)
+    assert finish.step(bench.clock.now()) == 0
+    assert (status(first), finish.size, finish.step(bench.clock.now())) == (Status.SUCCEEDED, 0, None)
+    assert finish.superseded == 0

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import threading
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 
 from tests.support.bench import Bench
 from tests.support.subscribing import stored, subscribe
+from tests.support.waiting import until
 from workbell import Context, Retry, Run, Status, Workbell
 from workbell.engine import consume as consume_module
 from workbell.engine import finish as finish_module
@@ -130,6 +133,43 @@ def test_the_keeper_books_them_before_it_gives_anything_back(scene: Scene) -> No
     assert follow.rescheduled_from == failed.id
     assert [event.data["run_id"] for event in stored(bell.store, "job.completed")] == [done.id]
     assert (bell.get(lost.id).status, bell.get(lost.id).losses) == (Status.QUEUED, 1)
+
+
+def test_a_key_that_an_open_transaction_holds_stops_nothing_else(postgres_url: str) -> None:
+    """The keeper books the other outcomes and gives back what dead workers held; that one is booked when it can be."""
+    with Workbell(postgres_url) as own, psycopg.connect(postgres_url) as caller:
+        own.store.check()
+        scene = Scene(own.store, postgres_url)
+        bell = scene.bell
+        held, free, plain = bell.enqueue("work", key="held"), bell.enqueue("work", key="free"), bell.enqueue("work")
+        lost = bell.enqueue("work")
+        works = {work.run.id: work for work in scene.claim()}
+        scene.end([works[run.id] for run in (held, free, plain)])
+        kept = scene.hand_over()
+        assert bell.enqueue("work", key="held", connection=caller).id == held.id
+        lease = bell.get(held.id).lease_until
+
+        def statuses() -> list[Status]:
+            return [bell.get(run.id).status for run in (held, free, plain, lost)]
+
+        here, there = multiprocessing.Pipe()
+        supervisor, pipe = Pipe(here, "keeper"), Pipe(there, "supervisor")
+        keeper = threading.Thread(target=Keeper(StoreNamed(postgres_url, 3.0, 60.0, 60.0), pipe).run)
+        keeper.start()
+        try:
+            assert supervisor.send(OutcomesKept("parcel", WORKER, kept))
+            assert supervisor.send(bury(lost))
+            done = [Status.RUNNING, Status.SUCCEEDED, Status.SUCCEEDED, Status.QUEUED]
+            until(lambda: statuses() == done, "all but the one to go on", 6)  # a lock is waited for longer than that
+            until(lambda: bell.get(held.id).lease_until != lease, "its lease to be renewed: else another executes it")
+            caller.rollback()
+            until(lambda: statuses()[0] is Status.SUCCEEDED, "the last one")
+        finally:
+            caller.rollback()
+            supervisor.send(Stop())
+            keeper.join(30)
+        supervisor.close()
+        pipe.close()
 
 
 def test_another_worker_has_the_run_by_then(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -18,6 +19,7 @@ from workbell.engine.work import Work
 from workbell.errors import StoreUnavailable
 from workbell.model.state import CRASH_LIMIT
 from workbell.stores.port import Held, Lease, Renewed
+from workbell.stores.sqlite.store import SqliteStore
 
 
 @pytest.fixture
@@ -92,7 +94,7 @@ def test_it_does_not_wake_for_leases_that_may_not_be_read_yet(bench: Bench, monk
     run = bench.bell.enqueue("work")
     bench.claim()
     told: list[str] = []
-    for part, verb, took in ((bench.store.runs, "leases", 0.75), (bench.store.workers, "try_write", 0.0)):
+    for part, verb, took in ((bench.store.runs, "leases", 0.75), (bench.store.workers, "try_store", 0.0)):
         real = getattr(part, verb)
 
         def call(*arguments: Any, real: Any = real, verb: str = verb, took: float = took) -> Any:
@@ -287,7 +289,7 @@ class TestOutage:
             raise StoreUnavailable("gone")
 
         with monkeypatch.context() as outage:
-            outage.setattr(bench.store.workers, "try_write", away)
+            outage.setattr(bench.store.workers, "try_store", away)
             if fails == "reads":
                 outage.setattr(bench.store.runs, "leases", away)
             self.fail(bench, 120)
@@ -316,20 +318,49 @@ class TestOutage:
             assert bench.clock.monotonic() - back <= LEASE.total_seconds() + 5
         assert bench.clock.monotonic() - back >= 20
 
+    @pytest.mark.parametrize("seconds", [27, 28, 29, 120, 121, 122, 123])
+    def test_a_disk_that_was_full(
+        self, watched: tuple[Bench, Work], monkeypatch: pytest.MonkeyPatch, seconds: int
+    ) -> None:
+        """A write that changes no row succeeds on a full disk, and tells nothing about those of a holder."""
+        bench, work = watched
+        assert isinstance(bench.store, SqliteStore)
+        write = bench.store.file.write
+
+        def write_if_nothing_changes(change: Callable[[sqlite3.Connection], Any], *, first: bool = False) -> Any:
+            def changing(connection: sqlite3.Connection) -> Any:
+                before, answer = connection.total_changes, change(connection)
+                if connection.total_changes != before:
+                    raise StoreUnavailable("database or disk is full")
+                return answer
+
+            return write(changing, first=first)
+
+        with monkeypatch.context() as full:
+            full.setattr(bench.store.file, "write", write_if_nothing_changes)
+            self.fail(bench, seconds)
+        for _ in range(5):  # the holder tries again within a second
+            bench.clock.advance(0.2)
+            bench.recover.step(bench.clock.now())
+        assert bench.run(work.run.id).status is Status.RUNNING
+        while bench.finish.step(bench.clock.now()) == 0:
+            pass
+        assert (bench.run(work.run.id).status, bench.run(work.run.id).losses) == (Status.SUCCEEDED, 0)
+
     def test_a_write_that_waited_for_the_store(
         self, watched: tuple[Bench, Work], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """It is answered the moment the store is back: others had no time yet."""
         bench, work = watched
         bench.clock.advance(40)
-        sound = bench.store.workers.try_write
+        sound = bench.store.workers.try_store
 
-        def wait(now: datetime) -> None:
+        def wait() -> None:
             bench.clock.advance(9)
-            sound(now)
+            sound()
 
         with monkeypatch.context() as outage:
-            outage.setattr(bench.store.workers, "try_write", wait)
+            outage.setattr(bench.store.workers, "try_store", wait)
             for _ in range(3):
                 bench.recover.step(bench.clock.now())
         assert bench.run(work.run.id).status is Status.RUNNING

@@ -402,6 +402,36 @@ async def test_leases_of_agents(bell: Workbell, position: Position) -> None:
         assert agents.result(agent, kept.id, kept.token, AttemptReport(status=Ending.SUCCEEDED), "s1")
 
 
+@pytest.mark.parametrize("answers_between", [False, True])
+async def test_a_restore_that_takes_long(
+    scene: Comparisons, monkeypatch: pytest.MonkeyPatch, answers_between: bool
+) -> None:
+    """For a quarter of an hour the store does not answer, or only now and then: that time does not count."""
+    work = scene.claimed()
+    scene.recent.moved(
+        [(work.run, state.succeed(work.run, scene.clock.now(), result=None, keep=after(86400) - after(0)))]
+    )
+    scene.step()
+
+    def gone() -> StorePosition:
+        raise StoreUnavailable("gone")
+
+    for _ in range(15):
+        with monkeypatch.context() as outage:
+            outage.setattr(scene.bell.store, "position", gone)
+            for _ in range(20):
+                scene.clock.advance(3)
+                with pytest.raises(StoreUnavailable):
+                    scene.step()
+        if answers_between:
+            scene.step()
+    forget(scene.bell, work.run.id)
+    assert scene.position.value is not None
+    scene.position.value = scene.position.value._replace(timeline=2)
+    scene.step()
+    assert records(scene.bell) == [(work.run.id, RewindKind.GONE)]
+
+
 class TestRecentRuns:
     async def test_they_are_bounded_in_number_and_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(watch, "MOST", 5)
@@ -414,5 +444,13 @@ class TestRecentRuns:
         assert [one.id for one in recent.known()] == [run.id for run in runs[-5:]]
         recent.moved([(runs[0], state.release(runs[0], after(1)))])  # it had not begun
         assert [one.id for one in recent.known()] == [run.id for run in runs[-5:]]
-        clock.advance(watch.REMEMBERED + 1)
+        recent.note_answer()
+        clock.advance(watch.REMEMBERED - 1)
+        recent.note_answer()
+        recent.note_failure()
+        clock.advance(3600)
+        recent.note_answer()  # the store was away, and that time does not count
+        assert len(recent.known()) == 5
+        clock.advance(2)
+        recent.note_answer()
         assert recent.known() == []

@@ -105,10 +105,19 @@ def test_many_locked_rows_do_not_fill_the_batch(
 def test_a_callers_transaction_over_a_key(postgres_store: Store, recover: Recover, other: psycopg.Connection) -> None:
     """What waits for the key is the run that has it, and nobody else's."""
     _, lost = two(postgres_store)
-    add(postgres_store, request(expires_at=after(5), key="taken"))
-    other.execute("SELECT 1 FROM workbell_keys FOR UPDATE")
-    quickly(recover)
+    expires = {"expires_at": after(5)}
+    taken, free, plain = add(
+        postgres_store, request(**expires, key="taken"), request(**expires, key="free"), request(**expires)
+    )
+    other.execute("SELECT 1 FROM workbell_keys WHERE key = 'taken' FOR UPDATE")
+    for _ in range(3):
+        quickly(recover)
     assert find(postgres_store, lost).status is Status.QUEUED
+    assert [find(postgres_store, run).status for run in (free, plain)] == [Status.CANCELED] * 2
+    assert find(postgres_store, taken).status is Status.QUEUED
+    other.rollback()
+    quickly(recover)
+    assert find(postgres_store, taken).status is Status.CANCELED
 
 
 def test_a_renewal_does_not_wait_for_a_locked_row(postgres_store: Store, other: psycopg.Connection) -> None:

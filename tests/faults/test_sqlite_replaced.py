@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -269,6 +270,51 @@ class TestStartedLater:
             beside(path, ending).unlink()
         runs_in(path)
 
+    @pytest.mark.parametrize("put_there", ["older", "another store"])
+    def test_no_log_is_applied_to_a_file_with_the_same_number(
+        self, tmp_path: Path, path: Path, sqlite_url: str, put_there: str
+    ) -> None:
+        """As after a crash: somebody removes the file and copies a backup there, which gets its number."""
+        older = tmp_path / "older.db"
+        with Workbell(f"sqlite:///{tmp_path / 'other.db'}") as other:
+            other.job(name="work")(lambda: None)
+            other.enqueue("work")
+        with Site(tmp_path, sqlite_url) as site:
+            writer = site.start("stores", program="file_writers")
+            site.open_gate("begin")
+            site.await_event("acknowledged")
+            copy_of(path)
+            writer.kill()
+            writer.wait(30)
+        assert beside(path, "-wal").stat().st_size
+        content = (older if put_there == "older" else tmp_path / "other.db").read_bytes()
+        path.write_bytes(content)  # the same number for sure
+        why = "is older than the log beside it" if put_there == "older" else "is another store than the log beside it"
+        check_refused(path, why)
+        assert path.read_bytes() == content
+        for ending in ("-wal", "-shm", "-lock"):
+            beside(path, ending).unlink()
+        runs_in(path)
+
+    def test_a_copy_that_was_put_there_when_all_had_ended(self, path: Path, sqlite_url: str) -> None:
+        """Then there is no log, and an older copy is the store from then on, also after a crash."""
+        with Workbell(sqlite_url) as bell:
+            bell.job(name="work")(lambda: None)
+            bell.enqueue("work")
+            copied = copy_of(path)
+            for _ in range(3):
+                bell.enqueue("work")
+                bell.store.tidy()
+        content = copied.read_bytes()
+        path.write_bytes(content)
+        with Workbell(sqlite_url) as bell:
+            bell.job(name="work")(lambda: None)
+            bell.enqueue("work")
+            crashed = {ending: beside(path, ending).read_bytes() for ending in ("", "-wal", "-lock")}
+        for ending, content in crashed.items():
+            beside(path, ending).write_bytes(content)
+        assert len(runs_in(path)) == 2
+
     def test_no_log_is_deleted_because_the_file_is_empty(self, path: Path, bell: Workbell) -> None:
         bell.enqueue("work")
         os.truncate(path, 0)
@@ -360,6 +406,72 @@ class TestNoFalseAlarm:
         bell.enqueue("work")
         assert len(bell.runs()) == 7
 
+    def test_two_threads_that_look_at_once(self, path: Path, bell: Workbell, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The slower one has read what was in the file before another checkpoint, and must not take that for older."""
+        guard, others = file_of(bell).guard, []
+        read = FileGuard._read_file
+
+        def another() -> None:
+            bell.enqueue("work")
+            bell.store.tidy()
+            guard.check()
+
+        def slowly(self: FileGuard, *arguments: Any, **named: Any) -> Identity | None:
+            found = read(self, *arguments, **named)
+            if not others:
+                others.append(threading.Thread(target=another))
+                others[0].start()
+                others[0].join(1)  # it looks now, or waits until this look has ended
+            return found
+
+        bell.enqueue("work")
+        bell.store.tidy()
+        guard.check()
+        bell.enqueue("work")
+        bell.store.tidy()
+        monkeypatch.setattr(FileGuard, "_read_file", slowly)
+        guard.check()
+        others[0].join(30)
+        bell.enqueue("work")
+        assert guard.loss is None
+        assert len(bell.runs()) == 4
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+    def test_a_fork_beside_a_thread_that_looks(
+        self, path: Path, bell: Workbell, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """In the child nobody would end that look."""
+        guard, looks, goes_on = file_of(bell).guard, threading.Event(), threading.Event()
+        read = FileGuard._read_file
+        looker = threading.Thread(target=guard.check)
+
+        def slowly(self: FileGuard, *arguments: Any, **named: Any) -> Identity | None:
+            if threading.current_thread() is looker:
+                looks.set()
+                goes_on.wait(30)
+            return read(self, *arguments, **named)
+
+        monkeypatch.setattr(FileGuard, "_read_file", slowly)
+        bell.enqueue("work")
+        bell.store.tidy()
+        looker.start()
+        assert looks.wait(30)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            try:
+                file_of(bell).ready()
+                os.utime(path)
+                guard.check()
+                os._exit(0)
+            finally:
+                os._exit(1)
+        try:
+            assert os.waitpid(child, 0)[1] == 0
+        finally:
+            goes_on.set()
+            looker.join(30)
+
     def test_a_file_and_its_log_that_were_put_back_together(self, path: Path, sqlite_url: str) -> None:
         """As rsync does it, with the lock file left in place."""
         with Workbell(sqlite_url) as bell:
@@ -371,6 +483,22 @@ class TestNoFalseAlarm:
             new = beside(path, ending + ".new")
             new.write_bytes(content)
             new.replace(beside(path, ending))
+        assert len(runs_in(path)) == 1
+
+    def test_an_older_file_and_its_log_that_were_put_back_in_place(self, path: Path, sqlite_url: str) -> None:
+        """As `cp` does it, after a crash: all of them keep their numbers, and the lock file knows more checkpoints."""
+        with Workbell(sqlite_url) as bell:
+            bell.job(name="work")(lambda: None)
+            bell.enqueue("work")
+            kept = {ending: beside(path, ending).read_bytes() for ending in ("", "-wal")}
+            for _ in range(3):
+                bell.enqueue("work")
+                bell.store.tidy()
+            bell.enqueue("work")
+            noted = beside(path, "-lock").read_bytes()
+        for ending, content in kept.items():
+            beside(path, ending).write_bytes(content)
+        beside(path, "-lock").write_bytes(noted)
         assert len(runs_in(path)) == 1
 
     def test_touched_and_with_another_mode(self, path: Path, bell: Workbell) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -85,6 +86,43 @@ class TestBackup:
         assert (tmp_path / "copy.db").read_text() == "precious"
         assert call(tmp_path, "backup", "copy.db", "--overwrite", WORKBELL_URL=sqlite_url).code == 0
         assert ids_in(tmp_path / "copy.db") == set()
+
+    def test_a_file_system_without_hard_links(
+        self, tmp_path: Path, bell: Workbell, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As of most memory sticks and many network mounts; there, too, it never replaces a file."""
+        run, copy = bell.enqueue("work"), tmp_path / "copy.db"
+
+        def link(*_names: object) -> None:
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+        def link_too_late(*_names: object) -> None:
+            copy.write_text("precious")
+            link()
+
+        monkeypatch.setattr(os, "link", link)
+        back_up(file_of(bell), copy, overwrite=False, report=quiet)
+        assert ids_in(copy) == {run.id}
+        assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+        copy.unlink()
+        monkeypatch.setattr(os, "link", link_too_late)
+        with pytest.raises(StoreError, match=r"copy\.db was made meanwhile; choose another name"):
+            back_up(file_of(bell), copy, overwrite=False, report=quiet)
+        assert copy.read_text() == "precious"
+        assert not list(tmp_path.glob("*.part"))
+
+    def test_no_empty_file_stays_if_it_cannot_be_moved(
+        self, tmp_path: Path, bell: Workbell, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_names: object) -> None:
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+        bell.enqueue("work")
+        monkeypatch.setattr(os, "link", refuse)
+        monkeypatch.setattr(Path, "replace", refuse)
+        with pytest.raises(StoreUnavailable, match=r"copy\.db: Operation not permitted"):
+            back_up(file_of(bell), tmp_path / "copy.db", overwrite=False, report=quiet)
+        assert not list(tmp_path.glob("copy.db*"))
 
     def test_never_over_the_store(self, tmp_path: Path, bell: Workbell, sqlite_url: str) -> None:
         run = bell.enqueue("work")

@@ -29,7 +29,7 @@ INLINE = ("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>")
 PATIENCE = 30.0  # seconds
 TRIES = 100
 REST = 0.05  # seconds between two runs, in which the claim that follows a booking mostly ends
-DUTIES = {"Consume.step": "Executors.put", "Finish.step": "Booking.book"}  # with the call that a poll does not make
+DUTIES = {"Consume.step": "Executors.put", "Finish.step": "Booking.book_unheld"}  # and a call that a poll does not make
 
 
 class Function(NamedTuple):

@@ -118,7 +118,7 @@ def keep_windows(runtime: Runtime, claimed: Sequence[Run], known: AgentJobs) -> 
         refused.append((run, change))
     if refused:
         runtime.publisher.poll()
-        runtime.booking.book(refused)
+        runtime.booking.book_unheld(refused)  # what a lock holds up must not keep the others from the agent
         runtime.store.wake()  # their limits may have let other runs wait
         runtime.wake()
     return starting

@@ -2,6 +2,9 @@
 
 While the store is away, outcomes are kept and tried again for as long as the process lives. A process that must end
 hands them over to the keeper (`hand_over`), or names the runs whose results are dropped.
+
+Outcomes that an open transaction of the application holds up (it has locked a key, say) are set aside, and tried again
+every second beside the others.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from workbell.model.log_line import LogLine
 from workbell.model.outcome import Failed, Outcome, Raised, decide
 from workbell.model.run import Run
 from workbell.model.state import Move, Transition
-from workbell.runs.booking import Booking
+from workbell.runs.booking import LOCKED_PACE, Booking
 from workbell.stores.port import Store
 from workbell.stores.publisher import Pair
 
@@ -83,6 +86,8 @@ class Finish:
         self._reports = reports
         self._random = randomness or Random()
         self.waiting: list[Decided] = []  # outcomes that are not written yet
+        self._aside: list[Decided] = []  # of `waiting`: held up by locks
+        self._aside_until = 0.0  # monotonic
         self._lock = threading.Lock()
         self._handed_over = 0  # of `waiting`; from the first one on nothing is written here
         self._leaving = False
@@ -114,7 +119,8 @@ class Finish:
             work.settled = True
             self.waiting.append((work, transition))
             size = len(self.waiting)
-        if size == 1:  # else a wake-up is on its way already
+            first = size - len(self._aside) == 1
+        if first:  # else a wake-up is on its way already
             self.waker.wake()
         if len(self._held.by_id) - size <= self._held.refill_at:  # claims need not wait for the booking
             self._held.refill()
@@ -134,18 +140,18 @@ class Finish:
 
     def step(self, _now: datetime) -> float | None:
         with self._lock:
-            batch = [] if self._leaving else self.waiting[:BATCH]
+            batch = self._next_batch()
+            pause = None if self._leaving or not self._aside else self._aside_until - self._clock.monotonic()
         if not batch:
-            return None
+            return pause
         if len(batch) > 1:
             batch = _one_for_each_run(batch)
         if not self._reports.resting:
             self._reports.settle(work.held for work, _ in batch)
-        written = self._booking.book([(work.run, transition) for work, transition in batch])
-        self._booked_at = self._clock.monotonic()
-        with self._lock:
-            if not self._leaving:
-                del self.waiting[: len(batch)]
+        written, left = self._booking.book_unheld([(work.run, transition) for work, transition in batch])
+        if len(left) < len(batch):
+            self._booked_at = self._clock.monotonic()
+        batch = self._remove_booked(batch, [run.id for run, _ in left])
         works = [work for work, _ in batch]
         if len(written) < len(batch):
             done = {run.id for run, _ in written}
@@ -161,6 +167,35 @@ class Finish:
             else:
                 self._announce(waiting_again(written))
         return 0
+
+    def _next_batch(self) -> list[Decided]:
+        """What is to be booked now; what was set aside comes by itself, as it may take half a second."""
+        if self._leaving:
+            return []
+        if not self._aside:
+            return self.waiting[:BATCH]
+        if self._clock.monotonic() >= self._aside_until:
+            return self._aside[:BATCH]
+        aside = {id(one) for one in self._aside}
+        return [one for one in self.waiting if id(one) not in aside][:BATCH]
+
+    def _remove_booked(self, batch: list[Decided], held_up: Sequence[str]) -> list[Decided]:
+        """Remove a batch from what waits, but set aside the outcomes of runs that are held up; the others."""
+        with self._lock:
+            if not held_up and not self._aside:
+                if not self._leaving:
+                    del self.waiting[: len(batch)]
+                return batch
+            tried = {id(one) for one in batch}
+            by_run = {one[0].run.id: one for one in batch}
+            left = [by_run.pop(run_id) for run_id in held_up]
+            self._aside = [one for one in self._aside if id(one) not in tried] + left
+            if left:
+                self._aside_until = self._clock.monotonic() + LOCKED_PACE
+            booked = {id(one) for one in by_run.values()}
+            if not self._leaving:
+                self.waiting[:] = [one for one in self.waiting if id(one) not in booked]
+            return list(by_run.values())
 
     # The end of the process
 
@@ -231,7 +266,10 @@ def log_dropped(left: Iterable[Pair]) -> None:
     """Name the runs whose results are dropped, as nobody could book them. Those handed back are only claimed later."""
     runs = [run.id for run, change in left if change.move is not Move.RELEASE]
     if runs:
-        text = "results dropped, because the store could not be reached in time: %d; these runs are executed again: %s"
+        text = (
+            "results dropped, because the store could not be reached in time, or a transaction held what they need: "
+            "%d; these runs are executed again: %s"
+        )
         log.error(text, len(runs), some_of(runs))
 
 

@@ -66,7 +66,8 @@ class Recover:
         # Not together: the end of one that expired frees its key, for which a caller's transaction may let it wait.
         ended = self._take_over(now, limit)
         lapsed = ended or self._store.runs.expired(now, limit)
-        written = self._booking.book([(run, self._decide(run, now)) for run in lapsed], lost=True)
+        # What an open transaction of the application holds up is read and tried again with the next sweep.
+        written, _ = self._booking.book_unheld([(run, self._decide(run, now)) for run in lapsed], lost=True)
         if written:
             self._announce(change.after(run) for run, change in written)
         return Batch(len(written), bool(written) and (bool(ended) or len(lapsed) >= limit))
@@ -85,14 +86,14 @@ class Recover:
         if ended and self._sure:
             if self._seen is None:
                 self._seen = frozenset(ended)
-                self._await_holders(now)  # what is renewed meanwhile is not as it was seen, and cannot be taken over
+                self._await_holders()  # what is renewed meanwhile is not as it was seen, and cannot be taken over
             ended = [lease for lease in ended if lease in self._seen]
         return ended
 
-    def _await_holders(self, now: datetime) -> None:
+    def _await_holders(self) -> None:
         for _ in range(MOST_CHECKS):
             asked = time.monotonic()
-            self._store.workers.try_write(now)
+            self._store.workers.try_store()
             answered = time.monotonic()
             self._answers.note(asked, answered)
             left = self._answers.left(answered)
@@ -108,8 +109,9 @@ class Recover:
         if not self._ended and asked < self._read_at:
             return []
         if self._ended or watch.is_close(asked):
-            # Reads say nothing: a locked SQLite file and a read-only PostgreSQL answer them too.
-            self._store.workers.try_write(now)
+            # Reads say nothing: a locked SQLite file and a read-only PostgreSQL answer them too. Nor does a write of
+            # nothing: a full disk takes it.
+            self._store.workers.try_store()
             self._answers.note(asked, clock.monotonic())
         if not self._ended:
             self._ended = self._read(watch, now)

@@ -15,6 +15,7 @@ from datetime import datetime
 
 from workbell.engine.duty import Waker
 from workbell.engine.work import Work
+from workbell.errors import StoreUnavailable
 from workbell.model.clock import Clock
 from workbell.model.rewind import (
     EndedTokens,
@@ -39,7 +40,8 @@ PACE = 5.0  # seconds between two positions
 UNKNOWN_PACE = 60.0  # where the store does not tell its position
 REST = 10.0  # seconds between two comparisons, however often the position changes
 AGAIN = 2.0  # seconds until a comparison is repeated for runs that were changing meanwhile: two renewals
-REMEMBERED = 600.0  # seconds for which a run is compared after it was held or moved here
+REMEMBERED = 600.0  # seconds for which a run is compared after it was held or moved here; only those count in which the
+# store answered: a restore may take longer
 MOST = 10_000  # runs that are remembered; about 3 MB
 
 
@@ -51,8 +53,21 @@ class RecentRuns:
         self._clock = clock
         self._keep = keep
         self._lock = threading.Lock()
-        self._batches: deque[tuple[float, list[KnownRun]]] = deque()
+        self._batches: deque[tuple[float, list[KnownRun]]] = deque()  # with the seconds of answers before each
         self._size = 0
+        self._answered = 0.0  # seconds in which the store answered
+        self._answered_at: float | None = None  # monotonic; None: it did not answer since
+
+    def note_answer(self) -> None:
+        """The store has answered."""
+        moment = self._clock.monotonic()
+        if self._answered_at is not None:
+            self._answered += moment - self._answered_at
+        self._answered_at = moment
+
+    def note_failure(self) -> None:
+        """The store did not answer: the time since its last answer does not count."""
+        self._answered_at = None
 
     def moved(self, pairs: Sequence[Pair]) -> None:
         """Note transitions that were written. 0.5 µs a run: under load this is called for each of them."""
@@ -101,8 +116,8 @@ class RecentRuns:
     def _note(self, batch: list[KnownRun]) -> None:
         if not batch:
             return
-        moment = self._clock.monotonic()
         with self._lock:
+            moment = self._answered
             self._batches.append((moment, batch))
             self._size += len(batch)
             while len(self._batches) > 1 and (self._size > MOST or moment - self._batches[0][0] > REMEMBERED):
@@ -110,7 +125,7 @@ class RecentRuns:
 
     def known(self) -> list[KnownRun]:
         """All that are remembered, oldest first."""
-        since = self._clock.monotonic() - REMEMBERED
+        since = self._answered - REMEMBERED
         with self._lock:
             return [run for moment, batch in self._batches if moment >= since for run in batch]
 
@@ -140,9 +155,17 @@ class RewindWatch:
         self._reported: set[tuple[str, int]] = set()  # runs and tokens
 
     def step(self, now: datetime) -> float:
+        try:
+            return self._step(now)
+        except StoreUnavailable:
+            self._recent.note_failure()
+            raise
+
+    def _step(self, now: datetime) -> float:
         if self._found:
             self._record()
         position = self._store.position()
+        self._recent.note_answer()
         if position is None:
             return UNKNOWN_PACE if self._position is None else PACE  # a standby may be promoted soon
         why = suspicion(self._position, position)

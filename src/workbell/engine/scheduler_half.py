@@ -78,7 +78,7 @@ class SchedulerHalf:
         now, reason = store.clock.now(), "the server that accepted it was restarted"
         for process in filter(is_gone, store.runs.accepting()):
             while orphans := store.runs.pending(accepted_by=process, limit=ORPHANS):
-                booked = booking.book(
+                booked, _ = booking.book_unheld(
                     [
                         (run, state.cancel(run, now, reason=reason, keep=state.retention_of(run, booking.keep).other))
                         for run in orphans

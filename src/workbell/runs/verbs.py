@@ -5,7 +5,6 @@ Sync, and async with an `a`.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from datetime import timedelta
@@ -216,6 +215,8 @@ class Runs:
 
     async def awatch(self, run_id: str, *, pace: float = PACE) -> AsyncIterator[Run]:
         """`watch` for async code: `async for run in bell.awatch(run_id)`."""
+        import asyncio
+
         _check_pace(pace)
         last: Run | None = None
         while last is None or not last.status.final:

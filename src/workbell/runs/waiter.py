@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from workbell.stores.publisher import Pair
 
 FASTEST, SLOWEST = 0.01, 0.5  # seconds between two reads of a run
+PAGE = 100  # runs in one read: each may have half a megabyte of input and result
 EARLY = 0.5  # of its pause: a run is read so much too early if others are due, so that waits share their reads
 
 
@@ -142,17 +143,21 @@ class Waiter:
         return ids
 
     def _ask(self, ids: list[str]) -> None:
-        try:
-            found = self._which().runs.find(ids)
-        except StoreUnavailable:
-            return  # the waits go on until their own time is over
-        except Exception as error:  # noqa: BLE001  whatever it is, the waits must get it
-            self._settle(ids, error)
-            return
-        self._settle([run.id for run in found.values() if run.status.final], found)
-        for run_id in ids:
-            if run_id not in found:
-                self._settle([run_id], RunNotFound(f"run {run_id} ended and was removed while it was waited for."))
+        for start in range(0, len(ids), PAGE):
+            if self._closed:
+                return
+            page = ids[start : start + PAGE]
+            try:
+                found = self._which().runs.find(page)
+            except StoreUnavailable:
+                return  # the waits go on until their own time is over
+            except Exception as error:  # noqa: BLE001  whatever it is, the waits must get it
+                self._settle(page, error)
+                continue
+            self._settle([run.id for run in found.values() if run.status.final], found)
+            for run_id in page:
+                if run_id not in found:
+                    self._settle([run_id], RunNotFound(f"run {run_id} ended and was removed while it was waited for."))
 
     def _settle(self, ids: list[str], answer: dict[str, Run] | Exception) -> None:
         with self._guard:
@@ -168,4 +173,8 @@ class Waiter:
     def close(self) -> None:
         with self._guard:
             self._closed = True
+            waiting = list(self._waiting)
             self._changed.notify()
+        for run_id in waiting:
+            text = f"This Workbell was closed while it waited for run {run_id}; wait again with an open one."
+            self._settle([run_id], WorkbellError(text))

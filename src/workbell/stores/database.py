@@ -54,6 +54,9 @@ class Conflict(StoreError):
         self.query = query  # the guard that refused, if one did
 
 
+LOCK_SECONDS = 0.1  # wait for a lock in a write that others share
+
+
 class Locked(StoreUnavailable):
     """Another transaction held a row for longer than we wanted to wait; nothing of the batch was written."""
 

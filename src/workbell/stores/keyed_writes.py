@@ -20,7 +20,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from workbell.errors import StoreUnavailable
 from workbell.process.fork_safety import remake_after_fork
-from workbell.stores.database import Locked
+from workbell.stores.database import LOCK_SECONDS, Locked
 from workbell.stores.group_commit import GroupCommit
 from workbell.stores.turns import Turn, Turns
 
@@ -28,7 +28,6 @@ Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 DEADLINE = 15.0  # seconds for all of it
-LOCK_SECONDS = 0.1  # wait for a lock in a shared commit
 SLICE = 0.5  # seconds to wait for a lock before others that wait have their turn
 ALONE = 3 / 8  # of the connections for those that are written by themselves
 WAITING = 1 / 4  # of the connections on which locks are waited for

@@ -83,6 +83,7 @@ ANSWERS: Mapping[str, Mapping[str, Answer]] = {
         "put": _nothing,
         "remove": _nothing,
         "see": _nothing,
+        "try_store": _nothing,
         "try_write": _nothing,
     },
 }

@@ -218,8 +218,12 @@ class RunsPort(Protocol):
         """Mark leases as ended (`lease_until` is the epoch), each if it is still as it was seen; their runs, up to
         `limit`. They cannot be renewed any more, and the caller must move them. Locked rows are left out."""
 
-    def apply(self, transitions: Sequence[Transition]) -> set[str]:
-        """Write transitions, each under its guard; the ids of the runs that really moved."""
+    def apply(self, transitions: Sequence[Transition], *, lock: float | None = None) -> set[str]:
+        """Write transitions, each under its guard; the ids of the runs that really moved.
+
+        `lock`: for how many seconds to wait for what an open transaction of the application holds, instead of the usual
+        time; then Locked is raised, and nothing was written. A store that knows no such transactions ignores it.
+        """
 
     def mark_alone(self, held: Held) -> bool:
         """Note that a run is about to be executed with nothing beside it in its worker."""

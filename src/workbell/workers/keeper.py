@@ -29,7 +29,7 @@ from workbell.notices.bus import Bus
 from workbell.notices.run_log import log_runs
 from workbell.process.identity import running_of
 from workbell.queues.opening import open_beside
-from workbell.runs.booking import Booking
+from workbell.runs.booking import LOCKED_PACE, Booking
 from workbell.runs.publisher import RunPublisher
 from workbell.stores.measuring import MOST_UNMEASURED, follow_time
 from workbell.stores.opening import open_store
@@ -69,6 +69,7 @@ class Keeper:
         self._children: list[LeasesKept] = []
         self._dead: list[tuple[float, int, Bury]] = []  # when to read, how often it was read, which worker
         self._kept: dict[Held, KeptOutcome] = {}  # outcomes of children, to be booked
+        self._book_at = 0.0  # when to book them: later, if locks hold up those that are left
         self._parcels: dict[str, set[Held]] = {}  # those of a message that are not settled yet
         self._patience = PATIENCE
         self._random = Random()
@@ -89,7 +90,7 @@ class Keeper:
         self._store.measure_time()
         stopping, again_at = False, 0.0
         while not stopping:
-            due = min([self._renew_at, *(at for at, _, _ in self._dead), *([0.0] if self._kept else [])])
+            due = min([self._renew_at, *(at for at, _, _ in self._dead), *([self._book_at] if self._kept else [])])
             if self._pipe.waits(max(max(due, again_at) - time.monotonic(), 0)):
                 stopping = self._receive()
             if time.monotonic() >= again_at:
@@ -109,6 +110,7 @@ class Keeper:
                 log.info("outcomes of a worker that ends, to be booked: %d", len(outcomes), extra={"worker_id": worker})
                 kept = {Held(one.run.id, one.run.token): one for one in outcomes}
                 self._kept |= kept
+                self._book_at = 0.0
                 self._parcels[message_id] = set(kept)
             case Stop(patience=patience):
                 self._patience = max(patience, PATIENCE)
@@ -122,7 +124,7 @@ class Keeper:
     def _step(self) -> bool:
         """Do what is due; return whether the store answered. Outcomes first: what has ended is not lost."""
         moment = time.monotonic()
-        if self._kept and not self._try(self._book_kept):
+        if self._kept and self._book_at <= moment and not self._try(self._book_kept):
             return False
         if any(at <= moment for at, _, _ in self._dead) and not self._try(self._bury_due):
             return False
@@ -147,11 +149,14 @@ class Keeper:
             return True
 
     def _renew(self) -> None:
-        """Children renew their own leases; here only those are left that they did not get to."""
+        """Children renew their own leases; here only those are left that they did not get to, and those of outcomes
+        that are not booked yet."""
         began = time.monotonic()
         running = set(running_of([child.pid for child in self._children]))
         living = [child for child in self._children if child.pid in running]
         leases = self._silent(self._store.runs.leases_of([child.worker for child in living]) if living else [])
+        # A lock may hold up the booking of those that are kept for longer than a lease.
+        leases = list(dict.fromkeys([*leases, *self._kept]))
         now = self._store.clock.now()
         if leases:
             self._store.runs.renew(leases, now=now, lease_until=now + self._lease)
@@ -181,23 +186,32 @@ class Keeper:
         if not self._kept:
             return
         self._publisher.poll()
-        while self._kept:
+        held_up: set[Held] = set()
+        while len(held_up) < len(self._kept):
             batch: dict[str, KeptOutcome] = {}
             for held, kept in self._kept.items():
-                if len(batch) < BATCH:
+                if len(batch) < BATCH and held not in held_up:
                     batch.setdefault(held.run_id, kept)  # a second outcome of a run, under another lease, comes later
-            self._book(list(batch.values()))
+            held_up.update(self._book(list(batch.values())))
+            if held_up:  # burials and renewals must not wait for the locks of the next batch
+                break
+        for held in held_up:
+            self._kept[held] = self._kept.pop(held)  # behind the others
+        self._book_at = time.monotonic() + LOCKED_PACE if len(held_up) == len(self._kept) else 0.0
 
-    def _book(self, batch: Sequence[KeptOutcome]) -> None:
+    def _book(self, batch: Sequence[KeptOutcome]) -> list[Held]:
+        """Book outcomes; those that locks hold up."""
         self._report(batch)
         pairs = [(kept.run, kept.change) for kept in batch]
         self._booking.doubt(pairs)
-        written = self._booking.book(pairs)
-        superseded = len(batch) - len(written)
+        written, left = self._booking.book_unheld(pairs)
+        superseded = len(batch) - len(written) - len(left)
         log.info("outcomes of workers that are gone: %d booked, %d superseded", len(written), superseded)
         if written and (self._queue is None or not self._queue.announce_all(waiting_again(written))):
             self._store.wake()
-        self._settle([Held(kept.run.id, kept.run.token) for kept in batch])
+        held_up = [Held(run.id, run.token) for run, _ in left]
+        self._settle([held for kept in batch if (held := Held(kept.run.id, kept.run.token)) not in held_up])
+        return held_up
 
     def _report(self, batch: Sequence[KeptOutcome]) -> None:
         """Write what handlers reported last. Rather unreported than unbooked."""
@@ -230,26 +244,32 @@ class Keeper:
         moment = time.monotonic()
         for entry in [entry for entry in self._dead if entry[0] <= moment]:
             _, turn, bury = entry
-            self._bury(bury, last=turn >= len(AGAIN))
+            done = self._bury(bury, last=turn >= len(AGAIN))
             self._dead.remove(entry)
-            if turn < len(AGAIN):
+            if not done:
+                self._dead.append((moment + LOCKED_PACE, turn, bury))
+            elif turn < len(AGAIN):
                 self._dead.append((moment + AGAIN[turn], turn + 1, bury))
 
-    def _bury(self, bury: Bury, *, last: bool = False) -> None:
+    def _bury(self, bury: Bury, *, last: bool = False) -> bool:
+        """Give back what a dead worker held; return whether no lock holds up any of it."""
         now = self._store.clock.now()
         self._publisher.poll()
         held = [run for run in self._store.runs.held_by(bury.worker) if Held(run.id, run.token) not in self._kept]
         decided = [(run, self._decide(run, bury, now)) for run in held]
         # A worker that was asked to stop is not lost.
-        written = self._booking.book(decided, lost=bury.verdict is not DeathVerdict.HANDED_BACK)
+        written, left = self._booking.book_unheld(decided, lost=bury.verdict is not DeathVerdict.HANDED_BACK)
         self._store.workers.remove([bury.worker])
         if written:
             if self._queue is None or not self._queue.announce_all(change.after(run) for run, change in written):
                 self._store.wake()
             count = len(written)
             log.warning("worker %s; given back of what it held: %d", bury.how, count, extra={"worker_id": bury.worker})
+        if left:
+            return False
         if last and bury.verdict is not DeathVerdict.HANDED_BACK:  # those whose runs it held know already
             self._publisher.missing([bury.worker], now)
+        return True
 
     def _decide(self, run: Run, bury: Bury, now: datetime) -> Transition:
         retry = self._retry_of(run, bury)
@@ -270,10 +290,18 @@ class Keeper:
         end, self._renew_at = time.monotonic() + self._patience, math.inf
         self._dead = [(0.0, len(AGAIN), bury) for _, _, bury in self._dead]
         while (self._kept or self._dead) and time.monotonic() < end:
-            if not self._step() and self._pipe.waits(self._again_after) and self._is_hurried():
+            pause = self._pause_after(self._step())
+            if pause > 0 and self._pipe.waits(pause) and self._is_hurried():
                 break
         log_dropped((kept.run, kept.change) for kept in self._kept.values())
         self._settle(list(self._kept))
+
+    def _pause_after(self, answered: bool) -> float:
+        """Seconds until the next step at the end: some, if the store is away, or locks hold up all that is left."""
+        if not answered:
+            return self._again_after
+        due = min([*(at for at, _, _ in self._dead), *([self._book_at] if self._kept else [])], default=0.0)
+        return due - time.monotonic()
 
     def _is_hurried(self) -> bool:
         """Whether there is no time left; the supervisor says so."""

@@ -182,3 +182,42 @@ def test_a_closed_waiter_says_so(waiter: Waiter) -> None:
     waiter.close()
     with pytest.raises(WorkbellError, match="closed"):
         waiter.wait(IDS[0], 1)
+
+
+def test_who_waits_is_told_that_it_was_closed(fake: FakeStore, waiter: Waiter) -> None:
+    """Without a timeout they would wait for ever."""
+
+    async def wait() -> None:
+        waiting = asyncio.ensure_future(waiter.await_(IDS[1], None))
+        await asyncio.to_thread(until, lambda: waits_for(waiter, IDS[1]))
+        waiter.close()
+        with pytest.raises(WorkbellError, match=r"was closed while it waited for run .*; wait again"):
+            await asyncio.wait_for(waiting, 10)
+
+    errors: list[WorkbellError] = []
+
+    def wait_here() -> None:
+        try:
+            waiter.wait(IDS[0], None)
+        except WorkbellError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=wait_here, daemon=True)
+    thread.start()
+    until(lambda: waits_for(waiter, IDS[0]))
+    asyncio.run(wait())
+    thread.join(10)
+    assert f"was closed while it waited for run {IDS[0]}" in str(errors)
+
+
+def test_many_runs_are_read_in_pages(fake: FakeStore, waiter: Waiter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run may have half a megabyte of input and result."""
+    monkeypatch.setattr("workbell.runs.waiter.PAGE", 20)
+    with ThreadPoolExecutor(len(IDS)) as threads:
+        futures = [threads.submit(waiter.wait, run_id, 30) for run_id in IDS]
+        until(lambda: len(waiter._waiting) == len(IDS), "all to wait")
+        fake.asked.clear()
+        until(lambda: {run_id for asked in fake.asked for run_id in asked} == set(IDS), "each to be asked for")
+        assert max(map(len, fake.asked)) == 20
+        waiter.moved([fake.end(run_id) for run_id in IDS])
+        assert [future.result(30).id for future in futures] == IDS

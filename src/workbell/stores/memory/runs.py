@@ -207,7 +207,7 @@ class MemoryRuns:
 
     # Moving
 
-    def apply(self, transitions: Sequence[Transition]) -> set[str]:
+    def apply(self, transitions: Sequence[Transition], *, lock: float | None = None) -> set[str]:
         with self._state.writing() as replaced:
             asked = {run.id for run in self._state.live.values() if run.cancel_requested}
             moved = [change for change in transitions if self._move(change)]

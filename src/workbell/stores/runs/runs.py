@@ -109,7 +109,7 @@ class StoredRuns:
         values = {"taken": EPOCH, "limit": limit}
         return sorted(self._lanes.make_runs(write_rows(self._database, "take_over", rows=seen, **values)), key=IN_ORDER)
 
-    def apply(self, transitions: Sequence[Transition]) -> set[str]:
+    def apply(self, transitions: Sequence[Transition], *, lock: float | None = None) -> set[str]:
         changes = first_of_each(transitions)
         dialect = self._database.dialect
         audited = PENDING.get() is not None
@@ -123,7 +123,7 @@ class StoredRuns:
             if lanes:
                 batch = [*self._lanes.statements(lanes), *batch]
             try:
-                answers = write(batch, first=not dialect.one_writer)
+                answers = write(batch, first=not dialect.one_writer, lock=lock)
             except Conflict:
                 now = read_rows(self._database, "run_guards", ids=[change.run_id for change in changes])
                 changes = possible(changes, now)

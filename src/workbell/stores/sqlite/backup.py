@@ -31,7 +31,7 @@ from workbell.stores.sqlite.file import MOMENT, SqliteFile, translation, unusabl
 from workbell.stores.sqlite.file_guard import FileGuard, read_identity, users_of
 from workbell.stores.sqlite.lock_holders import side_file
 from workbell.stores.sqlite.locks import FileLock, is_marked_open
-from workbell.stores.sqlite.modes import create_private
+from workbell.stores.sqlite.modes import PRIVATE, create_private
 from workbell.stores.sqlite.tables import SqliteTables
 
 ENDINGS = ("", "-wal", "-shm", "-journal")  # of the files that SQLite makes of one
@@ -270,8 +270,26 @@ def _put(part: Path, target: Path, *, overwrite: bool) -> None:
         try:
             os.link(part, target)  # unlike a move, it never replaces a file
         except FileExistsError as error:
-            raise StoreError(f"{target} was made meanwhile; choose another name, or give --overwrite.") from error
+            raise _made_meanwhile(target) from error
+        except OSError:  # a file system without hard links
+            _move_to_free_name(part, target)
     _sync(target.parent)
+
+
+def _move_to_free_name(part: Path, target: Path) -> None:
+    try:
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE))
+    except FileExistsError as error:
+        raise _made_meanwhile(target) from error
+    try:
+        part.replace(target)
+    except OSError:
+        target.unlink()
+        raise
+
+
+def _made_meanwhile(target: Path) -> StoreError:
+    return StoreError(f"{target} was made meanwhile; choose another name, or give --overwrite.")
 
 
 def _sync(path: Path) -> None:

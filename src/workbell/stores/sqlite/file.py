@@ -77,6 +77,7 @@ class SqliteFile:
         self._idle: list[sqlite3.Connection] = []
         self._made: WeakSet[sqlite3.Connection] = WeakSet()
         self._reading: list[threading.Lock] = []  # each is locked as long as its thread reads (see turns.py)
+        self.guard.start_afresh()
 
     def _open(self) -> None:
         """Open for this process: also again after a fork (see forks.py)."""
@@ -331,7 +332,9 @@ class SqliteFile:
     def _checkpoint(self) -> None:
         try:
             execute_patiently(self.writer, "BEGIN IMMEDIATE")
-            self._checkpointer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            ((_, log, moved),) = self._checkpointer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            if log == moved:  # then SQLite has flushed the file
+                self.guard.checkpointed(self.writer, self._file_lock)
         finally:
             if self.writer.in_transaction:
                 self.writer.execute("ROLLBACK")

@@ -15,7 +15,9 @@ process.
 * Never a plain `open` of the file: closing it would drop the locks that SQLite has on it. SQLite's own connections
   keep a descriptor as long as somebody in the process has locks.
 * The lock file notes which file it is for, and that a store was lost. So a process that starts later neither makes a
-  second store, nor applies the log of one file to another.
+  second store, nor applies the log of one file to another. A file that was removed often leaves its number to the next
+  one, so the note also says which store the file is, and how many of its checkpoints are on the disk: a file with fewer
+  of them is an older copy.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import contextlib
 import logging
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterable
 from enum import Enum
@@ -94,6 +97,9 @@ class _Note(msgspec.Struct, omit_defaults=True):
     lock: int = 0
     log: int = 0
     lost: str = ""
+    store: str = ""
+    checkpoints: int = 0  # that are in the file, also after a power cut
+    begun: int = 0  # how often the log had been begun anew by then
 
 
 class FileGuard:
@@ -109,10 +115,18 @@ class FileGuard:
         self._file = self._log = self._index = ""
         self._seen: Seen
         self._in_file: Identity | None = None  # as read past the log
+        self._had_log = True  # when it was opened
+        self._on_disk = 0  # checkpoints that are in the file, also after a power cut
         self._log_seen = self._index_seen = (0, 0)
         self._log_descriptor = -1
         self._next_look = self._next_log_look = 0.0
         self._torn: tuple[Seen, float] | None = None  # a file that cannot be read, and since when it is so
+        self.start_afresh()
+
+    def start_afresh(self) -> None:
+        """Also in a forked child, where nobody would release the lock of a thread that was looking."""
+        # Of two threads the slower one would compare what it has read before with what the other has noted since.
+        self._looking = threading.Lock()
 
     # Before the file is opened
 
@@ -133,7 +147,8 @@ class FileGuard:
             lost = _read_note(side).lost
             if lost:
                 self._refuse(f"{lost} while it was in use{users_of(self.path)}")
-        if _size(wal) == 0:
+        self._had_log = _size(wal) > 0
+        if not self._had_log:
             return
         if _size(self.path) == 0:  # SQLite would delete the log
             self._refuse("is empty, and its log is not")
@@ -144,6 +159,11 @@ class FileGuard:
             return  # both were put there together
         if note.file != _inode(self.path):
             self._refuse("is not the file that the log beside it belongs to")
+        content = _read_past_log(self.path)
+        if content is not None and note.store not in ("", content.store_id):
+            self._refuse("is another store than the log beside it belongs to")
+        if content is not None and content.checkpoints < note.checkpoints and _begun(wal) >= note.begun:
+            self._refuse("is older than the log beside it, which belongs to a file with more checkpoints")
         if note.lost in CONTENT_LOST or (note.lost == Loss.LOG_REMOVED.value and note.log != _inode(wal)):
             self._refuse(f"{note.lost} while it was in use, and the log that is there does not fit it")
 
@@ -188,9 +208,21 @@ class FileGuard:
         self._identity = found
         if hasattr(os, "pread"):
             self._log_descriptor = os.open(self._log, os.O_RDONLY | os.O_CLOEXEC)
-        self._write_note(lock)
+        if self._in_file is not None:
+            # Without a log all of it is on the disk. Else an older copy may have been put there while there was none.
+            noted = self._in_file.checkpoints if not self._had_log else self._noted_checkpoints(lock)
+            self._on_disk = min(noted, self._in_file.checkpoints)
+        lock.write_note(self._note(lock, "", self._on_disk))
         self._was_open = self._is_open = True
         self._next_look = time.monotonic() + IDLE
+
+    def checkpointed(self, connection: sqlite3.Connection, lock: FileLock) -> None:
+        """Note that all of the log is in the file, and on the disk: within the turn at writing."""
+        found = read_identity(connection)
+        if found is not None and self.loss is None and found.checkpoints != self._on_disk:
+            self._identity, self._on_disk = found, found.checkpoints
+            with contextlib.suppress(OSError):  # the commits are safe without it
+                self._write_note(lock)
 
     def accept(self, lock: FileLock) -> None:
         """Note in the lock file that the file that is there now is right, whatever was lost before."""
@@ -225,7 +257,7 @@ class FileGuard:
             or file.st_size != seen.size
             or file.st_dev != seen.device
         ):
-            self._look_closer(Seen.of(file))
+            self._look_closer()
         if time.monotonic() >= self._next_log_look:
             self._check_log()
 
@@ -279,7 +311,17 @@ class FileGuard:
             raise StoreUnavailable(f"{self.path}: {error.strerror}; can this user still see the folder?") from error
         self._lose(Loss.LOG_REMOVED if os.path.exists(self._file) else Loss.DELETED)  # noqa: PTH110
 
-    def _look_closer(self, found: Seen) -> None:
+    def _look_closer(self) -> None:
+        with self._looking:
+            try:
+                found = Seen.of(os.stat(self._file))  # noqa: PTH116 - again: another thread may have looked meanwhile
+            except OSError as error:
+                self._lose_missing(error)
+                return
+            if found != self._seen:
+                self._compare(found)
+
+    def _compare(self, found: Seen) -> None:
         is_shorter = found.size < self._seen.size
         content = self._read_file(TRIES if is_shorter else 1, strictly=is_shorter)
         loss = what_happened(self._seen, found, self._in_file, content)
@@ -305,11 +347,8 @@ class FileGuard:
         for again in range(tries):
             if again:
                 time.sleep(PAUSE)
-            address = f"{Path(self._file).as_uri()}?mode=ro&immutable=1"
-            with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(address, uri=True)) as past:
-                if not strictly:
-                    past.execute("PRAGMA writable_schema = on")
-                return read_identity(past)
+            with contextlib.suppress(sqlite3.Error):
+                return _read_content(Path(self._file), strictly=strictly)
             if self._in_file is None:
                 break
         return None
@@ -338,7 +377,18 @@ class FileGuard:
                 self._write_note(lock, loss.value)
 
     def _write_note(self, lock: FileLock, lost: str = "") -> None:
-        lock.write_note(msgspec.json.encode(_Note(self._seen.inode, lock.inode(), self._log_seen[1], lost)))
+        lock.write_note(self._note(lock, lost, max(self._on_disk, self._noted_checkpoints(lock))))
+
+    def _note(self, lock: FileLock, lost: str, checkpoints: int) -> bytes:
+        store = "" if self._identity is None else self._identity.store_id
+        return msgspec.json.encode(
+            _Note(self._seen.inode, lock.inode(), self._log_seen[1], lost, store, checkpoints, _begun(Path(self._log)))
+        )
+
+    def _noted_checkpoints(self, lock: FileLock) -> int:
+        """As another process may have noted them of this file."""
+        note = _read_note(side_file(self.path))
+        return note.checkpoints if (note.file, note.lock) == (self._seen.inode, lock.inode()) else 0
 
 
 def what_happened(before: Seen, found: Seen, content_before: Identity | None, content: Identity | None) -> Loss | None:
@@ -357,6 +407,20 @@ def what_happened(before: Seen, found: Seen, content_before: Identity | None, co
         return None
     is_ours = content[:2] == content_before[:2] and content.checkpoints >= content_before.checkpoints
     return None if is_ours else Loss.OVERWRITTEN
+
+
+def _read_past_log(path: Path) -> Identity | None:
+    """The identity in the file itself; none, too, if a checkpoint was under way when its process was killed."""
+    with contextlib.suppress(sqlite3.Error):
+        return _read_content(path.absolute(), strictly=False)
+    return None
+
+
+def _read_content(path: Path, *, strictly: bool) -> Identity | None:
+    with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as past:
+        if not strictly:
+            past.execute("PRAGMA writable_schema = on")
+        return read_identity(past)
 
 
 def read_identity(connection: sqlite3.Connection) -> Identity | None:
@@ -393,6 +457,16 @@ def _size(path: Path) -> int:
 def _inode(path: Path) -> int:
     try:
         return path.stat().st_ino
+    except FileNotFoundError:
+        return 0
+
+
+def _begun(log: Path) -> int:
+    """How often a log was begun anew since it was made, as its first bytes say. An older one that was put back together
+    with its file has a lower number."""
+    try:
+        with log.open("rb") as content:
+            return int.from_bytes(content.read(16)[12:], "big")
     except FileNotFoundError:
         return 0
 

@@ -25,6 +25,9 @@ except ImportError:  # pragma: no cover - Windows
     fcntl = None  # type: ignore[assignment]
 
 
+NOTE_SIZE = 512  # bytes of a note, with the blanks that fill it up
+
+
 class FileLock:
     """An exclusive lock on a side file, with a deadline.
 
@@ -93,12 +96,15 @@ class FileLock:
             os.close(descriptor)
 
     def write_note(self, note: bytes) -> None:
-        """Make this the content of the lock file, unless it is."""
+        """Make this the content of the lock file, unless it is.
+
+        One write of a fixed size: others may write or read a note at the same time, and must find a whole one.
+        """
+        padded = note.ljust(NOTE_SIZE)
         os.lseek(self._descriptor, 0, os.SEEK_SET)
-        if os.read(self._descriptor, len(note) + 1) != note:
-            os.ftruncate(self._descriptor, 0)
+        if os.read(self._descriptor, len(padded)) != padded:
             os.lseek(self._descriptor, 0, os.SEEK_SET)
-            os.write(self._descriptor, note)
+            os.write(self._descriptor, padded)
 
     def inode(self) -> int:
         return os.fstat(self._descriptor).st_ino

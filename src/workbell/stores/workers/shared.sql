@@ -37,6 +37,9 @@ SELECT name, value FROM workbell_meta WHERE substr(name, 1, 8) = 'service/'
 -- see_workers: workers that are alive
 UPDATE workbell_workers SET seen_at = :now WHERE id {among ids text}
 
+-- write_back: a row as it is, to know whether the store can store anything
+UPDATE workbell_meta SET value = value WHERE name = 'store_id'
+
 -- remove_workers: workers that have stopped, or were lost
 DELETE FROM workbell_workers WHERE id {among ids text}
 

@@ -46,8 +46,13 @@ class StoredWorkers:
             write_rows(self._database, "see_workers", ids=list(ids), now=now)
 
     def try_write(self, now: datetime) -> None:
-        """Update no worker. Raises where the store cannot be written to, and leaves nothing behind."""
+        """Update no worker. Raises where the store cannot be written to, and leaves nothing behind. On a full disk it
+        succeeds: nothing is stored."""
         write_rows(self._database, "see_workers", ids=[], now=now)
+
+    def try_store(self) -> None:
+        """Write a row as it is. Raises where nothing can be stored, also on a full disk."""
+        write_rows(self._database, "write_back")
 
     def remove(self, ids: Sequence[str]) -> None:
         if ids:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import subprocess
 import sys
 import threading
@@ -182,3 +183,22 @@ def test_an_abandoned_wait_leaves_no_descriptor(path: Path) -> None:
             lock.acquire(0.01)
         holding.release()
         until(lambda: opened() <= before, "the waiting thread to close its descriptor")
+
+
+def test_a_note_is_never_seen_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes may write theirs at once, and a third one may read."""
+    path = tmp_path / "w.db-lock"
+    with FileLock(path) as first, FileLock(path) as second:
+        first.write_note(b'{"lost":"was deleted"}')
+        size = path.stat().st_size
+        write, sizes = os.write, [size]
+
+        def see(descriptor: int, content: bytes) -> int:
+            sizes.append(path.stat().st_size)
+            return write(descriptor, content)
+
+        monkeypatch.setattr(os, "write", see)
+        second.write_note(b"{}")
+        second.write_note(b'{"lost":"was replaced by another file"}')
+        assert set(sizes) == {size}
+        assert path.read_bytes().strip() == b'{"lost":"was replaced by another file"}'
