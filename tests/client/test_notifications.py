@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.fresh_store import fresh_store
 from workbell import InvalidOption, Workbell
-from workbell.errors import InvalidPayload
+from workbell.errors import InvalidInput
 from workbell.handlers.context import detached
 from workbell.model.ids import new_id
 from workbell.notices.notifications import Notifications, Notifier, notification_of
@@ -115,9 +115,9 @@ def test_who_is_nobody(user_id: Any) -> None:
 
 def test_what_cannot_be_told() -> None:
     with Workbell(store=fresh_store(), settings=Settings()) as bell:
-        with pytest.raises(InvalidPayload, match="notify: its data cannot be written as JSON"):
+        with pytest.raises(InvalidInput, match="notify: its data cannot be written as JSON"):
             bell.notify(7, object())
-        with pytest.raises(InvalidPayload, match=r"broadcast: its data is .* bytes"):
+        with pytest.raises(InvalidInput, match=r"broadcast: its data is .* bytes"):
             bell.broadcast("x" * 300_000)
         with pytest.raises(InvalidOption, match="ids: give a list"):
             bell.notifications.mark_read(7, "abc")

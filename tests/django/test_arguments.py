@@ -8,7 +8,7 @@ import pytest
 from django.contrib.contenttypes.models import ContentType
 
 from tests.django import tasks
-from workbell import InvalidPayload
+from workbell import InvalidInput
 from workbell.django import task
 from workbell.django.testing import drain
 
@@ -34,7 +34,7 @@ INVOICE = "task tests.django.tasks.invoice: "
     ],
 )
 def test_what_does_not_fit_is_refused_before_anything_is_written(args: Any, kwargs: Any, words: str) -> None:
-    with pytest.raises(InvalidPayload) as refused:
+    with pytest.raises(InvalidInput) as refused:
         tasks.invoice.enqueue(*args, **kwargs)
     assert str(refused.value).startswith(INVOICE + words)
     assert isinstance(refused.value, TypeError), "as Django's own backends raise"
@@ -42,7 +42,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(args: Any, kwar
 
 
 def test_a_query_set_is_refused_with_a_remedy() -> None:
-    with pytest.raises(InvalidPayload, match=r"the argument 'args' has a QuerySet; pass a list of pks\."):
+    with pytest.raises(InvalidInput, match=r"the argument 'args' has a QuerySet; pass a list of pks\."):
         tasks.note.enqueue(ContentType.objects.all())
 
 
