@@ -319,7 +319,7 @@ class TestDefinitions:
         found = project.ask("jobs", "show", "hello-eu")
         assert {word for word in found if found[word] != made[word]} == {"timeout", "retry", "version", "updated_at"}
         assert (found["timeout"], found["retry"]["attempts"], found["retry"]["delay"]) == (9.0, 2, 3.0)
-        back = ("--default", "rate", "--default", "retry", "--default", "template", "--disabled")
+        back = ("--default", "rate", "--default", "retry", "--default", "input", "--disabled")
         found = json.loads(project.call("jobs", "update", "hello-eu", *back, "--handler", "clean_up", "--json").out)
         assert (found["rate"], found["retry"], found["input"], found["enabled"]) == (None, None, None, False)
         assert (found["handler"], found["tag"], found["timeout"]) == ("clean_up", "z", 9.0)
