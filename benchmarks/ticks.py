@@ -51,7 +51,7 @@ def measure(url: str, loaded: int) -> None:
         print(f"  {'put ' + format(loaded, ','):24} {loaded / (time.perf_counter() - began):,.0f} a second", flush=True)
         began = time.perf_counter()
         for n in range(100):
-            bell.schedules.put(f"one more {n}", job=noop, cron="0 3 1 1 *", payload={"due": 0.0})
+            bell.schedules.put(f"one more {n}", job=noop, cron="0 3 1 1 *", input={"due": 0.0})
         print(f"  {'put one more':24} {(time.perf_counter() - began) * 10:.1f} ms", flush=True)
         idle(bell)
         fire(bell, noop, late, "at one instant", 0.0)
@@ -61,7 +61,7 @@ def measure(url: str, loaded: int) -> None:
 def load(bell: Workbell, job: Any, count: int) -> None:
     for start in range(0, count, 10_000):
         page = range(start, min(start + 10_000, count))
-        settings = [{"cron": f"{n % 60} 3 1 1 *", "payload": {"due": 0.0}} for n in page]
+        settings = [{"cron": f"{n % 60} 3 1 1 *", "input": {"due": 0.0}} for n in page]
         bell.schedules.put_all(
             [Declaration(f"far {n}", job, s) for n, s in zip(page, settings, strict=True)], source="b"
         )
@@ -73,7 +73,7 @@ def fire(bell: Workbell, job: Any, late: list[float], what: str, spread: float) 
     near = []
     for n in range(DUE):
         due = first + timedelta(seconds=spread * n / DUE)
-        near.append(Declaration(f"{what} {n}", job, {"at": due, "payload": {"due": due.timestamp()}}))
+        near.append(Declaration(f"{what} {n}", job, {"at": due, "input": {"due": due.timestamp()}}))
     bell.schedules.put_all(near, source="bench")
     del near
     gc.collect()  # what was made for the measurement itself must not be walked in the middle of it

@@ -307,7 +307,7 @@ def _options() -> Iterator[str]:
     """The options of an enqueue. Their words stand below each field, where only a parser sees them."""
     yield "## Options of an enqueue"
     yield (
-        "For `job.options(…).enqueue(…)` and as keywords of `bell.enqueue(name, payload, …)`. "
+        "For `job.options(…).enqueue(…)` and as keywords of `bell.enqueue(name, input, …)`. "
         "Spans are seconds or a `timedelta`; times must have a zone."
     )
     yield _table(["Option", "Type", "What it does"], _rows_of(request, "EnqueueOptions"))

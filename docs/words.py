@@ -125,8 +125,7 @@ MODEL_FIELDS = {
     "AuditEntry.detail_text": "More about it, as JSON; `by` has the ids of the actor.",
     "Job.id": "Its id, which stays when it is put again; empty, if no worker has declared it yet.",
     "Job.options": "What it says about its runs besides: the words of the settings below.",
-    "Job.payload_template": "Of a definition: the JSON that the input of each run is merged onto; `job.payload` is a "
-    "dict.",
+    "Job.input_text": "Of a definition: the JSON that the input of each run is merged onto; `job.input` is a dict.",
     "Job.queue": "The queue of its runs.",
     "Job.retry": "The retry policy of its runs; None: the default.",
     "Job.timeout": "Seconds for one attempt; None: no limit.",

@@ -20,7 +20,7 @@ const DAYS = { succeeded: 7, failed: 30, canceled: 30 }; // that a run is kept
 const RUN = `id lane status rank scheduled_for created_at updated_at attempt failures losses crashes suspect alone token
   lease_until worker cancel_requested started_at input options tag key user_id schedule event retry_of rescheduled_from accepted_by
   expires_at progress error reason`.split(/\s+/);
-const JOB = `id tenant name source handler queue description payload_template priority retry timeout options concurrency
+const JOB = `id tenant name source handler queue description input priority retry timeout options concurrency
   concurrency_key rate rate_key processor alert_url ping_url enabled version created_at updated_at`.split(/\s+/);
 const STARTED = RUN.filter((name) => !["status", "updated_at", "token", "lease_until", "worker", "started_at"].includes(name));
 const lanes = new Map(); // by id: what a survey said of it

@@ -40,8 +40,8 @@ class JobInUse(WorkbellError):
     http_status = 409
 
 
-class InvalidPayload(WorkbellError):
-    """The arguments do not fit the job's signature, or the limits of a payload."""
+class InvalidInput(WorkbellError):
+    """The arguments do not fit the job's signature, or the limits of size and depth."""
 
 
 class InvalidOption(WorkbellError):

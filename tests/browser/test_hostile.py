@@ -1,4 +1,4 @@
-"""Hostile names, payloads, errors and logs on every screen: shown as text, executing nothing, within a narrow page."""
+"""Hostile names, inputs, errors and logs on every screen: shown as text, executing nothing, within a narrow page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CORPUS = (
     "עברית ‮ dlrow olleh ‬ 𝕏 ﷽",
 )
 NAMES = [text[:180] for text in CORPUS if text.isprintable()]
-PAYLOAD = {"__proto__": {"x": 1}, "constructor": CORPUS, **{text: [text, {text: text}] for text in CORPUS}}
+INPUT = {"__proto__": {"x": 1}, "constructor": CORPUS, **{text: [text, {text: text}] for text in CORPUS}}
 SCREENS = """/ /runs /jobs /schedules /queues /workers /events /events?view=triggers
 /webhooks /notifications /tokens /tenants /audit /doctor /jobs/100% /jobs/%E0%A4%A"""
 
@@ -42,11 +42,11 @@ def fill(bell: Workbell, folder: Path) -> list[str]:
                 ctx.logger.warning(text)
             if len(name) % 2:
                 raise ValueError("\n".join(CORPUS))
-            return PAYLOAD
+            return INPUT
 
         run = bell.enqueue(name, {"name": name}, tag=name, retry=Retry(attempts=1))
-        bell.schedules.put(name, job=name, every=86_400 + place, description=CORPUS[0], payload={"name": name})
-        bell.notify(7, {"title": name, "body": PAYLOAD})
+        bell.schedules.put(name, job=name, every=86_400 + place, description=CORPUS[0], input={"name": name})
+        bell.notify(7, {"title": name, "body": INPUT})
         bell.tokens.create(name, scopes=["read"])
         bell.tenants.put(name, weight=2)
         endpoint = bell.webhooks.add(f"https://hooks.example.com/{quote(name)}", patterns=["**"], description=name)
@@ -54,7 +54,7 @@ def fill(bell: Workbell, folder: Path) -> list[str]:
         if place < 2:
             paths += [f"/runs/{run.id}", f"/webhooks/{endpoint.endpoint.id}"]
             paths += [f"/{screen}/{quote(name, safe='')}" for screen in ("jobs", "schedules", "queues")]
-    event = bell.emit("orders.x", PAYLOAD, subject=CORPUS[1], source=CORPUS[0], key=CORPUS[2])
+    event = bell.emit("orders.x", INPUT, subject=CORPUS[1], source=CORPUS[0], key=CORPUS[2])
     bell.enqueue(NAMES[0], {"name": NAMES[0]}, target=NAMES[1], delay=3600)
     bell.agents.pairing("<b>agent")
     (folder / "jobs").mkdir(exist_ok=True)

@@ -27,7 +27,7 @@ HOSTILE = """a/b "c" 'd' <script>window.harmed = 1</script>"""
 
 def test_a_definition_shows_its_handler_and_template(site: Site) -> None:
     """D2."""
-    site.bell.jobs.put("send-eu", handler="send", payload={"to": "eu@b.c"}, description="To Europe.")
+    site.bell.jobs.put("send-eu", handler="send", input={"to": "eu@b.c"}, description="To Europe.")
     site.bell.jobs.disable("send-eu")
     page = site.open("/jobs")
     row = page.locator("tbody tr", has=page.get_by_role("link", name="send-eu"))
@@ -35,7 +35,7 @@ def test_a_definition_shows_its_handler_and_template(site: Site) -> None:
         expect(row).to_contain_text(text)
     page = site.open("/jobs/send-eu")
     facts = page.get_by_role("main")
-    for text in ("Payload template", '{"to":"eu@b.c"}', "disabled: it takes no new runs"):
+    for text in ("Input template", '{"to":"eu@b.c"}', "disabled: it takes no new runs"):
         expect(facts).to_contain_text(text)
     check_accessible(page)
     facts.get_by_role("link", name="send", exact=True).click()
@@ -45,7 +45,7 @@ def test_a_definition_shows_its_handler_and_template(site: Site) -> None:
 
 def test_a_definition_is_disabled_and_enabled(site: Site) -> None:
     """D2."""
-    site.bell.jobs.put("send-eu", handler="send", payload={"to": "eu@b.c"})
+    site.bell.jobs.put("send-eu", handler="send", input={"to": "eu@b.c"})
     page = site.open("/jobs/send-eu")
     main = page.get_by_role("main")
     main.get_by_role("button", name="Disable", exact=True).click()

@@ -155,8 +155,8 @@ def test_tables_are_sorted(site: Site) -> None:
     def slowest() -> None: ...
 
     took = {"send": 2.0, "broken": 0.5, "slowest": 90.0}
-    for job, payload in (("send", {"to": "x"}), ("broken", {"order": 1}), ("slowest", {})):
-        bell.enqueue(job, payload)
+    for job, input in (("send", {"to": "x"}), ("broken", {"order": 1}), ("slowest", {})):
+        bell.enqueue(job, input)
     for run in start(bell, now):
         end(bell, run, now + timedelta(seconds=took[run.job]), well=run.job != "broken")
     page = site.open("/jobs", viewport=WIDE)

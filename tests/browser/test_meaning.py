@@ -296,7 +296,7 @@ def test_today_has_the_runs_that_were(site: Site) -> None:
     bell, now = site.bell, datetime.now(UTC)
     east = 12 - now.hour  # by this zone it is about noon
     zone = f"Etc/GMT{-east:+d}" if east else "Etc/GMT"
-    bell.schedules.put("often", job="send", payload={"to": "x"}, cron="*/10 * * * *", timezone=zone)
+    bell.schedules.put("often", job="send", input={"to": "x"}, cron="*/10 * * * *", timezone=zone)
     page = site.open("/schedules/often")
     text = section(page, "Today").locator("figcaption")
     expect(text).to_contain_text("No run was started today")
@@ -329,7 +329,7 @@ def test_who_started_a_run(site: Site) -> None:
         bell.enqueue("send", {"to": "child"}, delay=3600)
 
     parent = bell.enqueue("fan")
-    bell.schedules.put("nightly", job="send", payload={"to": "x"}, cron="0 3 * * *")
+    bell.schedules.put("nightly", job="send", input={"to": "x"}, cron="0 3 * * *")
     due = bell.schedules.get("nightly").next_run_at
     assert due is not None
     look(bell, due)
@@ -365,7 +365,7 @@ def test_columns_are_not_crushed(site: Site) -> None:
     )
     bell.audit.add("runs.cancel", "01a1e513-1570-71c6-9d19-3ac9ee5f066c", actor=somebody, detail=detail)
     name = "synchronise_inventory"
-    bell.schedules.put(name, job="send", payload={"to": "x"}, cron="*/2 * * * *", description="x" * 40)
+    bell.schedules.put(name, job="send", input={"to": "x"}, cron="*/2 * * * *", description="x" * 40)
     endpoint, _ = bell.webhooks.add("https://hooks.example.com/a/long/path/of/its/own", patterns="orders.*")
     bell.store.subscribers.note_delivery(endpoint.id, True, bell.store.clock.now())
     for path in ("/audit", "/schedules", "/webhooks"):
@@ -483,8 +483,8 @@ def test_long_waits_are_seen(site: Site) -> None:
     """In a queue that nobody has paused; the figure is one line, however long the wait."""
     bell = site.bell
     seconds = {"default": 14 * 60 - 1, "slow": 3}
-    for job, payload in (("send", {"to": "x"}), ("broken", {"order": 1})):
-        bell.enqueue(job, payload)
+    for job, input in (("send", {"to": "x"}), ("broken", {"order": 1})):
+        bell.enqueue(job, input)
 
     def old(route: Route) -> None:
         answer = route.fetch()

@@ -17,7 +17,7 @@ def test_the_overview_tells_how_it_goes(site: Site) -> None:
     with site.served.working():
         for run in made:
             bell.wait(run.id, timeout=15)
-    bell.schedules.put("nightly", job="send", cron="0 3 * * *", timezone="Europe/Berlin", payload={"to": "x"})
+    bell.schedules.put("nightly", job="send", cron="0 3 * * *", timezone="Europe/Berlin", input={"to": "x"})
     bell.pause(queue="slow")
     bell.enqueue("broken", {"order": 8})
     page = site.open("/")

@@ -171,7 +171,7 @@ def test_an_error_with_its_cause_its_members_and_its_note(site: Site) -> None:
 
 def test_failed_attempts_and_once_more_with_another_input(site: Site) -> None:
     name = "-it's `a` $job"
-    payload: dict[str, Any] = {"order": 2**60 + 1, "note": "it's \"me\" $(echo a) `echo b` \\ !!\n\t€ 🙂 '; echo c; '"}
+    input: dict[str, Any] = {"order": 2**60 + 1, "note": "it's \"me\" $(echo a) `echo b` \\ !!\n\t€ 🙂 '; echo c; '"}
 
     @site.bell.job(name=name, retry=Retry(attempts=2, delay=0, jitter=0), queue="slow")
     def fails(ctx: Context, order: int, note: str) -> None:
@@ -179,7 +179,7 @@ def test_failed_attempts_and_once_more_with_another_input(site: Site) -> None:
             ctx.logger.info("line %s", number)
         raise ValueError(f"{HOSTILE} {order}")
 
-    run = site.bell.enqueue(name, payload, priority=3)
+    run = site.bell.enqueue(name, input, priority=3)
     drain(site.bell)
     page = site.open(f"/runs/{run.id}")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -215,11 +215,11 @@ def test_failed_attempts_and_once_more_with_another_input(site: Site) -> None:
         "Content-Type: application/json",
         "--data-raw",
     ]
-    assert json.loads(curl[-1]) == {"job": name, "input": payload, "queue": "slow", "priority": 3}
+    assert json.loads(curl[-1]) == {"job": name, "input": input, "queue": "slow", "priority": 3}
     command = words_of(copied(page, "Make it again with workbell"), "workbell")
     assert command[:2] == ["jobs", "run"]
     said = run_job.make_context("run", command[2:]).params
-    assert (said["name"], said["given"]) == (name, payload)
+    assert (said["name"], said["given"]) == (name, input)
     page.get_by_text("Show this run").click()
     assert words_of(copied(page, "Show it with workbell"), "workbell") == ["runs", "show", run.id]
     assert words_of(copied(page, "Show it with curl"), "curl")[0] == f"{site.url}/api/v1/runs/{run.id}"
@@ -239,7 +239,7 @@ def test_failed_attempts_and_once_more_with_another_input(site: Site) -> None:
     expect(page.locator(".run-lead")).to_contain_text("scheduled")
     [again] = site.bell.runs(status="scheduled")
     expect(page).to_have_url(f"{site.url}/runs/{again.id}")
-    assert again.input == payload | {"order": 2**60 + 3}
+    assert again.input == input | {"order": 2**60 + 3}
     assert (again.queue, again.priority) == ("slow", 7)
 
 

@@ -59,11 +59,11 @@ def test_the_first_schedule_and_the_list(site: Site) -> None:
     make.click()
     expect(page).to_have_url(f"{site.url}/schedules/new")
     made = site.bell.schedules.get("new")
-    assert (made.expression, made.timezone, made.payload) == (f"30 2 {night.day} 3 *", "Europe/Berlin", {"to": "a@b.c"})
+    assert (made.expression, made.timezone, made.input) == (f"30 2 {night.day} 3 *", "Europe/Berlin", {"to": "a@b.c"})
     assert (made.options.window, made.options.overlap, made.source) == (("22:00", "06:00"), Overlap.ALLOW, "api")
 
     page.get_by_role("navigation", name="Screens").get_by_role("link", name="Schedules").click()
-    site.bell.schedules.put("hourly", job="broken", payload={"order": 1}, cron="0 * * * *", timezone="Asia/Tokyo")
+    site.bell.schedules.put("hourly", job="broken", input={"order": 1}, cron="0 * * * *", timezone="Asia/Tokyo")
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(2)
     expect(rows.first).to_contain_text("every hour")
@@ -88,8 +88,8 @@ def test_a_tick_outside_its_window_has_not_fired(site: Site) -> None:
     now = datetime.now(UTC)
     window = (f"{now + timedelta(hours=3):%H:%M}", f"{now + timedelta(hours=4):%H:%M}")
     every = {"every": timedelta(seconds=1), "timezone": "UTC", "window": window}
-    site.bell.schedules.put("deferring", job="send", payload={"to": "a@b.c"}, **every)
-    site.bell.schedules.put("skipping", job="send", payload={"to": "a@b.c"}, outside="skip", **every)
+    site.bell.schedules.put("deferring", job="send", input={"to": "a@b.c"}, **every)
+    site.bell.schedules.put("skipping", job="send", input={"to": "a@b.c"}, outside="skip", **every)
     until(lambda: site.bell.schedules.ticks("skipping"), "a tick outside the window")
     look(site.bell, datetime.now(UTC))
     page = site.open("/schedules")
@@ -113,7 +113,7 @@ def test_one_schedule(site: Site) -> None:
     bell.schedules.put(
         "half <b>yearly</b>",
         job="send",
-        payload={"to": "x"},
+        input={"to": "x"},
         cron="0 12 1 1,7 *",
         timezone="Europe/Berlin",
         window=("20:00", "04:30"),
@@ -173,7 +173,7 @@ def test_a_change_loses_nothing(site: Site) -> None:
     bell.schedules.put(
         "full",
         job="send",
-        payload={"to": "x", "copies": 2**60 + 1},
+        input={"to": "x", "copies": 2**60 + 1},
         every=5400.25,
         anchor=datetime(2026, 1, 1, 0, 0, 0, 123456, tzinfo=UTC),
         timezone="America/New_York",
@@ -230,7 +230,7 @@ def test_a_change_loses_nothing(site: Site) -> None:
 
 
 def test_a_change_by_a_person_leaves_a_schedule_of_nobody(site: Site) -> None:
-    site.bell.schedules.put("theirs", job="send", payload={"to": "x"}, every=3600)
+    site.bell.schedules.put("theirs", job="send", input={"to": "x"}, every=3600)
     before = site.bell.schedules.get("theirs")
     page = site.open("/schedules/theirs?edit=1")
     page.get_by_role("button", name="Save").click()
@@ -241,7 +241,7 @@ def test_a_change_by_a_person_leaves_a_schedule_of_nobody(site: Site) -> None:
 
 def test_who_may_only_look(site: Site) -> None:
     """A schedule of code says so; without the right to operate there is nothing to press."""
-    declared = Declaration("nightly", "send", {"cron": "0 3 * * *", "payload": {"to": "x"}, "timezone": "UTC"})
+    declared = Declaration("nightly", "send", {"cron": "0 3 * * *", "input": {"to": "x"}, "timezone": "UTC"})
     site.bell.schedules.put_all([declared], source="code:shop")
     page = site.open("/schedules/nightly", scopes=("read",))
     expect(page.get_by_text("in the code of shop")).to_be_visible()

@@ -443,7 +443,7 @@ def test_a_job_that_nobody_here_knows_needs_a_target(bell: Workbell) -> None:
 
 
 def test_a_schedule_aims_its_runs(bell: Workbell, agent: Agent, working: Working) -> None:
-    bell.schedules.put("nightly", job="backup", every=60, target="label:gpu", payload={"source": "x"})
+    bell.schedules.put("nightly", job="backup", every=60, target="label:gpu", input={"source": "x"})
     due = bell.store.clock.now() + timedelta(seconds=61)
     Materialise(bell.store, bell.registry, lambda _: None, 1).fire_due(due)
     become_due(bell)
@@ -468,7 +468,7 @@ def test_why_a_run_waits_for_its_agent(bell: Workbell) -> None:
 
 def test_a_definition_goes_to_an_agent_that_has_its_handler(bell: Workbell, working: Working, agent: Agent) -> None:
     """D2: with the definition's timeout and retries; disabled, it waits."""
-    bell.jobs.put("backup-eu", handler="backup", payload={"region": "eu"}, target="web-1", timeout=7, retry=1)
+    bell.jobs.put("backup-eu", handler="backup", input={"region": "eu"}, target="web-1", timeout=7, retry=1)
     run = bell.enqueue("backup-eu", {"disk": "a"})
     assert working.poll(agent, "s", jobs=["other"]) == []
     assert "does not know job 'backup'" in bell.why(run.id)

@@ -10,7 +10,7 @@ import pytest
 from tests.client.conftest import take
 from tests.support.inside.features import LocalClient, Registry, Resources, Runtime
 from tests.support.inside.values import Settings, is_id
-from workbell import DuplicateRun, InvalidOption, InvalidPayload, JobsError, Retry, Run, Status, UnknownJob, Workbell
+from workbell import DuplicateRun, InvalidInput, InvalidOption, JobsError, Retry, Run, Status, UnknownJob, Workbell
 
 
 def stored(bell: Workbell) -> list[Run]:
@@ -71,16 +71,16 @@ def test_a_job_that_only_the_store_knows_can_be_enqueued(bell: Workbell, send: A
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_a_payload_is_checked_before_anything_is_written(
+def test_an_input_is_checked_before_anything_is_written(
     bell: Workbell, send: Any, args: tuple[Any, ...], kwargs: dict[str, Any], says: str
 ) -> None:
-    with pytest.raises(InvalidPayload, match=f"job send.*{says}"):
+    with pytest.raises(InvalidInput, match=f"job send.*{says}"):
         send.enqueue(*args, **kwargs)
     assert stored(bell) == []
 
 
-def test_a_payload_by_name_must_be_a_dict(bell: Workbell, send: Any) -> None:
-    with pytest.raises(InvalidPayload, match="must be a dict of arguments, got list"):
+def test_an_input_by_name_must_be_a_dict(bell: Workbell, send: Any) -> None:
+    with pytest.raises(InvalidInput, match="must be a dict of arguments, got list"):
         bell.enqueue("send", ["a@b.c"])  # type: ignore[arg-type]
 
 
@@ -219,7 +219,7 @@ def test_many_are_one_write_or_none(bell: Workbell, send: Any) -> None:
             [send.request("a"), send.options(key="new").request("b"),
              send.options(key="taken", on_duplicate="reject").request("c")]
         )  # fmt: skip
-    with pytest.raises(InvalidPayload):
+    with pytest.raises(InvalidInput):
         bell.enqueue_many([send.request("a"), ("send", {"to": 5})])
     assert [run.id for run in stored(bell)] == [taken.id]
     assert send.options(key="new").enqueue("x").status is Status.QUEUED

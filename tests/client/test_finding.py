@@ -1,4 +1,4 @@
-"""Finding runs among many: by time, target, event and payload; by pages; and how many there are."""
+"""Finding runs among many: by time, target, event and input; by pages; and how many there are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.inside.values import Counted, new_id
 from workbell import InvalidOption, ScheduleNotFound, Status, Workbell
 
 
-def test_runs_by_payload_and_time(bell: Workbell, send: Any) -> None:
+def test_runs_by_input_and_time(bell: Workbell, send: Any) -> None:
     before = datetime.now(UTC) - timedelta(seconds=5)
     old = send.enqueue("a", 1)
     finish(bell, take(bell)[0])
@@ -101,7 +101,7 @@ def test_a_schedule_that_is_not_there() -> None:
 
 
 def test_a_page_is_not_too_large(bell: Workbell, send: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that spells a thousand runs with the largest payloads would answer nobody else for seconds."""
+    """A server that spells a thousand runs with the largest inputs would answer nobody else for seconds."""
     made = [run.id for run in bell.enqueue_many(send.request("a" * 1000) for _ in range(5))]
     monkeypatch.setattr(finding, "PAGE_TEXT", 2500)
     found: list[str] = []

@@ -20,8 +20,8 @@ from tests.support.statements import watch_statements
 from tests.unit.makers import worker_of
 from workbell import (
     Event,
+    InvalidInput,
     InvalidOption,
-    InvalidPayload,
     Job,
     JobDisabled,
     JobExists,
@@ -39,16 +39,16 @@ from workbell import (
 )
 from workbell.testing import drain
 
-EU: dict[str, Any] = {"handler": "email", "payload": {"region": "eu", "cc": {"name": "ada", "copies": 2}}}
+EU: dict[str, Any] = {"handler": "email", "input": {"region": "eu", "cc": {"name": "ada", "copies": 2}}}
 REFUSED: list[tuple[dict[str, Any], type[WorkbellError], str]] = [
     ({"handler": "chained"}, InvalidOption, "chained is a definition itself; name the job that has the code, email"),
     ({"handler": "webhook-delivery"}, InvalidOption, "a job of Workbell itself"),
     ({"handler": ""}, InvalidOption, "handler ''"),
     ({"handler": 7}, InvalidOption, "expected a text"),
-    ({"payload": [1]}, InvalidPayload, "must be a dict"),
-    ({"payload": {"colour": 1}}, InvalidPayload, "no argument 'colour'; the arguments are to, region, cc"),
-    ({"payload": {"cc": float("nan")}}, InvalidPayload, "JSON cannot carry"),
-    ({"payload": {"cc": {"name": "x" * LIMIT}}}, InvalidPayload, "the limit is"),
+    ({"input": [1]}, InvalidInput, "must be a dict"),
+    ({"input": {"colour": 1}}, InvalidInput, "no argument 'colour'; the arguments are to, region, cc"),
+    ({"input": {"cc": float("nan")}}, InvalidInput, "JSON cannot carry"),
+    ({"input": {"cc": {"name": "x" * LIMIT}}}, InvalidInput, "the limit is"),
     ({"enabled": "no"}, InvalidOption, "enabled is True or False"),
     ({"queue": " x"}, InvalidOption, "queue ' x'"),
     ({"timeout": 0}, InvalidOption, "job email-eu: timeout"),
@@ -88,7 +88,7 @@ async def test_the_whole_life_of_a_definition(bell: Workbell) -> None:
     jobs = bell.jobs
     made = await jobs.aput("email-eu", **EU)
     assert is_id(made.id)
-    assert (made.source, made.version, made.payload) == ("api", 1, EU["payload"])
+    assert (made.source, made.version, made.input) == ("api", 1, EU["input"])
     assert await jobs.aget("email-eu") == made
     assert [(job.name, job.source) for job in await jobs.alist()] == [("email", "code"), ("email-eu", "api")]
     assert not (await jobs.adisable("email-eu")).enabled
@@ -131,9 +131,9 @@ def test_put_again_replaces_all_of_it_and_the_same_changes_nothing(bell: Workbel
     first = bell.jobs.put("email-eu", **EU, queue="eu", timeout=5, priority=0, alert_url="https://93.184.216.34/a/b")
     shown = shown_url(first.alert_url)
     assert bell.jobs.put("email-eu", **EU, queue="eu", timeout=5, alert_url=shown) == first
-    second = bell.jobs.put("email-eu", handler="email", payload={"region": "at"})
+    second = bell.jobs.put("email-eu", handler="email", input={"region": "at"})
     assert (second.id, second.created_at, second.version) == (first.id, first.created_at, 2)
-    assert (second.payload, second.queue, second.timeout, second.alert_url) == ({"region": "at"}, "default", None, None)
+    assert (second.input, second.queue, second.timeout, second.alert_url) == ({"region": "at"}, "default", None, None)
 
 
 @pytest.mark.anyio
@@ -145,8 +145,8 @@ async def test_update_changes_what_is_named_and_leaves_the_rest(bell: Workbell) 
     assert second == msgspec.structs.replace(made, timeout=9.0, version=2, updated_at=second.updated_at)
     assert bell.jobs.update("email-eu", timeout=9) == second
     assert await bell.jobs.aupdate("email-eu") == second
-    third = bell.jobs.update("email-eu", payload={"region": "at"}, retry=None, rate=None, rate_key=None, tag=None)
-    assert (third.payload, third.retry, third.rate, third.rate_key, third.options.tag) == (
+    third = bell.jobs.update("email-eu", input={"region": "at"}, retry=None, rate=None, rate_key=None, tag=None)
+    assert (third.input, third.retry, third.rate, third.rate_key, third.options.tag) == (
         {"region": "at"},
         None,
         None,
@@ -154,8 +154,8 @@ async def test_update_changes_what_is_named_and_leaves_the_rest(bell: Workbell) 
         None,
     )
     assert (third.queue, third.timeout, third.alert_url, third.version) == ("eu", 9.0, made.alert_url, 3)
-    last = bell.jobs.update("email-eu", payload=None, queue=None, description=None, alert_url=None, enabled=False)
-    assert (last.payload_template, last.queue, last.description, last.alert_url) == (None, "default", "", None)
+    last = bell.jobs.update("email-eu", input=None, queue=None, description=None, alert_url=None, enabled=False)
+    assert (last.input_text, last.queue, last.description, last.alert_url) == (None, "default", "", None)
     assert not last.enabled
     assert not bell.jobs.update("email-eu", enabled=None).enabled, "as it is, like in `put`"
 
@@ -194,11 +194,11 @@ def test_a_change_of_something_else_asks_nothing_of_the_code(bell: Workbell) -> 
     @later.job
     def email(subject: str) -> None: ...
 
-    assert later.jobs.update("email-eu", timeout=9).payload == EU["payload"]
+    assert later.jobs.update("email-eu", timeout=9).input == EU["input"]
     assert not later.jobs.disable("email-eu").enabled
     with pytest.raises(InvalidOption, match="concurrency_key: the job has no argument 'to'"):
-        later.jobs.update("email-eu", payload={})
-    with pytest.raises(InvalidPayload, match="no argument 'cc'"):
+        later.jobs.update("email-eu", input={})
+    with pytest.raises(InvalidInput, match="no argument 'cc'"):
         later.jobs.update("email-eu", handler="email", concurrency_key=None)
 
 
@@ -242,7 +242,7 @@ class TestMerge:
     def test_the_input_is_merged_onto_the_template(self, bell: Workbell) -> None:
         bell.jobs.put("email-eu", **EU)
         plain = bell.enqueue("email-eu", {"to": "a"})
-        assert plain.input == {"to": "a", **EU["payload"]}
+        assert plain.input == {"to": "a", **EU["input"]}
         deep = bell.enqueue("email-eu", {"to": "a", "region": "at", "cc": {"copies": 7}})
         assert deep.input == {"to": "a", "region": "at", "cc": {"name": "ada", "copies": 7}}
         less = bell.enqueue("email-eu", {"to": "a", "cc": None, "region": None})
@@ -253,7 +253,7 @@ class TestMerge:
         assert ended[less.id] == ["a", "us", None]
 
     def test_objects_of_the_handlers_types_are_merged_as_json(self, bell: Workbell) -> None:
-        bell.jobs.put("email-eu", handler="email", payload={"cc": {"copies": 2}})
+        bell.jobs.put("email-eu", handler="email", input={"cc": {"copies": 2}})
         run = bell.enqueue("email-eu", {"to": "a", "cc": Copy("bob", 3)})
         assert run.input == {"to": "a", "cc": {"name": "bob", "copies": 3}}
 
@@ -272,7 +272,7 @@ class TestMerge:
     )
     def test_the_whole_input_is_checked_where_the_handler_is_known(self, bell: Workbell, given: Any, says: str) -> None:
         bell.jobs.put("email-eu", **EU)
-        with pytest.raises(InvalidPayload, match=says):
+        with pytest.raises(InvalidInput, match=says):
             bell.enqueue("email-eu", given)
         assert bell.runs() == []
 
@@ -280,17 +280,17 @@ class TestMerge:
         bell.jobs.put("email-eu", **EU)
         web = other_process(bell)
         assert web.enqueue("email-eu", {"to": "a", "cc": None}).input == {"to": "a", "region": "eu"}
-        with pytest.raises(InvalidPayload, match=r"job email-eu: .*the limit is"):
+        with pytest.raises(InvalidInput, match=r"job email-eu: .*the limit is"):
             web.enqueue("email-eu", {"to": "x" * (LIMIT - 20)})
         web.runtime.close()
 
     def test_a_template_alone_is_an_input(self, bell: Workbell) -> None:
-        bell.jobs.put("all", handler="email", payload={"to": "all@b.c"})
+        bell.jobs.put("all", handler="email", input={"to": "all@b.c"})
         assert bell.enqueue("all").input == {"to": "all@b.c"}
 
     def test_many_at_once_and_by_request(self, bell: Workbell) -> None:
         bell.jobs.put("email-eu", **EU)
-        bell.jobs.put("email-at", handler="email", payload={"region": "at"})
+        bell.jobs.put("email-at", handler="email", input={"region": "at"})
         named = bell.request("email-at", {"to": "c"}, priority=3)
         runs = bell.enqueue_many([("email-eu", {"to": "a"}), ("email-at", {"to": "b"}), named])
         assert [run.input["region"] for run in runs] == ["eu", "at", "at"]
@@ -308,7 +308,7 @@ class TestMerge:
         bell.jobs.put("email-eu", **EU)
         run = bell.enqueue("email-eu", {"to": "a", "cc": None})
         drain(bell)
-        bell.jobs.put("email-eu", handler="email", payload={"region": "at", "cc": {"name": "x"}})
+        bell.jobs.put("email-eu", handler="email", input={"region": "at", "cc": {"name": "x"}})
         again = bell.retry(run.id)
         assert again.input == run.input == {"to": "a", "region": "eu"}
         bulk = bell.bulk("retry", job="email-eu")
@@ -319,7 +319,7 @@ class TestMerge:
     def test_a_change_is_for_runs_made_later(self, bell: Workbell) -> None:
         bell.jobs.put("email-eu", **EU)
         first = bell.enqueue("email-eu", {"to": "a"})
-        bell.jobs.put("email-eu", handler="email", payload={"region": "at"}, queue="later")
+        bell.jobs.put("email-eu", handler="email", input={"region": "at"}, queue="later")
         second = bell.enqueue("email-eu", {"to": "a"})
         assert (first.input["region"], second.input["region"]) == ("eu", "at")
         assert (first.queue, second.queue) == ("default", "later")
@@ -327,7 +327,7 @@ class TestMerge:
     def test_in_the_callers_transaction(self, sqlite_url: str) -> None:
         bell = Workbell(sqlite_url)
         bell.job(name="email")(lambda to, region="us": None)
-        bell.jobs.put("email-eu", handler="email", payload={"region": "eu"})
+        bell.jobs.put("email-eu", handler="email", input={"region": "eu"})
         connection = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"))
         with connection:
             run = bell.enqueue("email-eu", {"to": "a"}, connection=connection)
@@ -339,22 +339,22 @@ class TestMerge:
 class TestSchedulesAndTriggers:
     def test_a_tick_merges_by_the_template_of_then(self, bell: Workbell) -> None:
         bell.jobs.put("email-eu", **EU)
-        schedule = bell.schedules.put("nightly", job="email-eu", every=60, payload={"to": "a", "cc": None})
-        assert schedule.payload == {"to": "a", "cc": None}
-        bell.jobs.put("email-eu", handler="email", payload={"region": "at", "cc": {"name": "x"}}, queue="later")
+        schedule = bell.schedules.put("nightly", job="email-eu", every=60, input={"to": "a", "cc": None})
+        assert schedule.input == {"to": "a", "cc": None}
+        bell.jobs.put("email-eu", handler="email", input={"region": "at", "cc": {"name": "x"}}, queue="later")
         again = bell.schedules.update("nightly", every=120)
-        assert again.payload == {"to": "a", "cc": None}
+        assert again.input == {"to": "a", "cc": None}
         (run,) = self._tick(bell)
         assert (run.input, run.queue) == ({"to": "a", "region": "at"}, "later")
 
     def test_the_whole_input_of_a_schedule_is_checked(self, bell: Workbell) -> None:
         bell.jobs.put("email-eu", **EU)
-        with pytest.raises(InvalidPayload, match="the argument 'to' is missing"):
+        with pytest.raises(InvalidInput, match="the argument 'to' is missing"):
             bell.schedules.put("nightly", job="email-eu", every=60)
 
     def test_a_tick_of_a_disabled_job_is_skipped(self, bell: Workbell) -> None:
         bell.jobs.put("email-eu", **EU)
-        bell.schedules.put("nightly", job="email-eu", every=60, payload={"to": "a"})
+        bell.schedules.put("nightly", job="email-eu", every=60, input={"to": "a"})
         bell.jobs.disable("email-eu")
         assert self._tick(bell) == []
         (tick,) = bell.schedules.ticks("nightly")
@@ -377,7 +377,7 @@ class TestSchedulesAndTriggers:
         def shrink(event: Event, width: int = 100) -> dict[str, Any]:
             return {"width": width, "id": event.data["id"]}
 
-        bell.jobs.put("shrink-small", handler="shrink", payload={"width": 20})
+        bell.jobs.put("shrink-small", handler="shrink", input={"width": 20})
         bell.triggers.add("small", pattern="photos.*", processor="shrink-small")
         assert [*bell.triggers.processors()] == ["shrink", "shrink-small"]
         bell.emit("photos.added", {"id": 7})
@@ -398,7 +398,7 @@ class TestSchedulesAndTriggers:
         @bell.processor("shrink")
         def shrink(event: Event, width: int = 100) -> None: ...
 
-        bell.jobs.put("shrink-small", handler=shrink, payload={"width": 20})
+        bell.jobs.put("shrink-small", handler=shrink, input={"width": 20})
         with pytest.raises(InvalidOption, match="job shrink-small: it takes an event"):
             bell.enqueue("shrink-small")
 
@@ -455,7 +455,7 @@ class TestNames:
         bell.runtime.declare_jobs()
         assert "job email-eu: code declares it now, and replaces the definition" in caplog.text
         found = bell.jobs.get("email-eu")
-        assert (found.id, found.source, found.payload_template) == (made.id, "code", None)
+        assert (found.id, found.source, found.input_text) == (made.id, "code", None)
         web = other_process(bell)
         run = web.enqueue("email-eu", {"to": "a"})
         assert run.input == {"to": "a"}
@@ -467,7 +467,7 @@ class TestNames:
         bell.jobs.put("email-eu", **EU)
         with pytest.raises(UnknownJob):
             other.enqueue("email-eu", {"to": "a"})
-        other.jobs.put("email-eu", handler="email", payload={"region": "b"}, timeout=3)
+        other.jobs.put("email-eu", handler="email", input={"region": "b"}, timeout=3)
         runs = [
             bell.enqueue("email-eu", {"to": "a"}),
             other.enqueue("email-eu", {"to": "a"}),
@@ -476,16 +476,16 @@ class TestNames:
         assert [run.input["region"] for run in runs] == ["eu", "b", "b"]
         assert len(drain(bell)) == 3
         other.jobs.delete("email-eu")
-        assert bell.jobs.get("email-eu").payload == EU["payload"]
+        assert bell.jobs.get("email-eu").input == EU["input"]
 
 
 class TestCodeElsewhere:
     """D10: jobs that a program in another language executes."""
 
     def test_a_job_that_is_its_own_handler(self, bell: Workbell) -> None:
-        made = bell.jobs.put("greet", handler="greet", payload={"greeting": "Hello"}, queue="js", retry=2)
+        made = bell.jobs.put("greet", handler="greet", input={"greeting": "Hello"}, queue="js", retry=2)
         assert (made.handler, made.is_elsewhere, bell.jobs.get("greet")) == ("greet", True, made)
-        assert bell.jobs.put("greet", handler="greet", payload={"greeting": "Hello"}, queue="js", retry=2) == made
+        assert bell.jobs.put("greet", handler="greet", input={"greeting": "Hello"}, queue="js", retry=2) == made
         assert bell.jobs.put("greet", handler="greet", queue="js").version == 2
         web = other_process(bell)
         run = web.enqueue("greet", {"name": "Ada"})
@@ -499,7 +499,7 @@ class TestCodeElsewhere:
         assert bell.why(run.id) == why
         bell.store.workers.put(worker_of("greet", now=now, id="theirs"))
         assert "first in its lane" in bell.why(run.id)
-        web.schedules.put("hourly", job="greet", every=3600, payload={"name": "Bob"})
+        web.schedules.put("hourly", job="greet", every=3600, input={"name": "Bob"})
         assert web.schedules.run("hourly").input == {"name": "Bob"}
         bell.jobs.disable("greet")
         with pytest.raises(JobDisabled):
@@ -573,7 +573,7 @@ class TestDisabledAndDeleted:
 
         bell.jobs.put("email-eu", **EU)
         bell.jobs.put("shrink-small", handler="shrink")
-        bell.schedules.put("nightly", job="email-eu", every=60, payload={"to": "a"})
+        bell.schedules.put("nightly", job="email-eu", every=60, input={"to": "a"})
         bell.triggers.add("small", pattern="photos.*", processor="shrink-small")
         with pytest.raises(JobInUse, match="job email-eu: schedule nightly would still start it"):
             bell.jobs.delete("email-eu")
@@ -584,7 +584,7 @@ class TestDisabledAndDeleted:
 
     def test_a_handler_that_nobody_has(self, bell: Workbell) -> None:
         """It may come later; until then the runs wait, and say what for."""
-        bell.jobs.put("email-eu", handler="later", payload={"x": 1})
+        bell.jobs.put("email-eu", handler="later", input={"x": 1})
         run = bell.enqueue("email-eu", {"y": 2})
         assert run.input == {"x": 1, "y": 2}
         assert drain(bell) == []
@@ -603,7 +603,7 @@ class TestSeenByOthers:
         web = other_process(bell)
         bell.jobs.put("email-eu", **EU)
         assert web.enqueue("email-eu", {"to": "a"}).input["region"] == "eu"
-        bell.jobs.put("email-eu", handler="email", payload={"region": "at"})
+        bell.jobs.put("email-eu", handler="email", input={"region": "at"})
         monkeypatch.setattr(definitions, "CACHED_FOR", 0.0)  # the second is over
         assert web.enqueue("email-eu", {"to": "a"}).input["region"] == "at"
         monkeypatch.setattr(definitions, "CACHED_FOR", 60.0)
@@ -651,7 +651,7 @@ def test_many_that_put_and_delete_at_once(bell: Workbell) -> None:
                 if number == 0:
                     bell.jobs.delete("email-eu")
                 else:
-                    bell.jobs.put("email-eu", handler="email", payload={"region": f"{number}-{turn}"})
+                    bell.jobs.put("email-eu", handler="email", input={"region": f"{number}-{turn}"})
             except (NotFound, StoreError):  # deleted already; or others changed it again and again
                 pass
             except WorkbellError as error:
@@ -663,7 +663,7 @@ def test_many_that_put_and_delete_at_once(bell: Workbell) -> None:
     for thread in threads:
         thread.join(60)
     assert wrong == []
-    made = bell.jobs.put("email-eu", handler="email", payload={"region": "last"})
+    made = bell.jobs.put("email-eu", handler="email", input={"region": "last"})
     assert bell.store.definitions.list() == [made]
     assert bell.enqueue("email-eu", {"to": "a"}).input == {"to": "a", "region": "last"}
 

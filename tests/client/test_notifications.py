@@ -19,7 +19,7 @@ from tests.support.inside.features import (
 )
 from tests.support.inside.stores import Store
 from tests.support.inside.values import Settings, new_id
-from workbell import InvalidOption, InvalidPayload, Workbell
+from workbell import InvalidInput, InvalidOption, Workbell
 
 PAIRS = [
     *((Notifier, verb, f"a{verb}") for verb in ("notify", "broadcast")),
@@ -119,9 +119,9 @@ def test_who_is_nobody(user_id: Any) -> None:
 
 def test_what_cannot_be_told() -> None:
     with Workbell(store=fresh_store(), settings=Settings()) as bell:
-        with pytest.raises(InvalidPayload, match="notify: its data cannot be written as JSON"):
+        with pytest.raises(InvalidInput, match="notify: its data cannot be written as JSON"):
             bell.notify(7, object())
-        with pytest.raises(InvalidPayload, match=r"broadcast: its data is .* bytes"):
+        with pytest.raises(InvalidInput, match=r"broadcast: its data is .* bytes"):
             bell.broadcast("x" * 300_000)
         with pytest.raises(InvalidOption, match="ids: give a list"):
             bell.notifications.mark_read(7, "abc")

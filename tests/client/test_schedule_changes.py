@@ -15,8 +15,8 @@ from tests.support.inside.values import ScheduleKind, ScheduleOptions
 from tests.support.scheduling import DECLARED, fates, look, set_clock
 from workbell import (
     EndpointRefused,
+    InvalidInput,
     InvalidOption,
-    InvalidPayload,
     JobsError,
     Retry,
     Schedule,
@@ -33,7 +33,7 @@ URL = "https://hooks.example.com/services/key"
 ALL: dict[str, Any] = {
     "cron": "0 3 * * *",
     "timezone": "Europe/Paris",
-    "payload": {"to": "a@b.c"},
+    "input": {"to": "a@b.c"},
     "window": ("02:00", "06:00"),
     "outside": "skip",
     "overlap": "queue_one",
@@ -64,7 +64,7 @@ OTHER: dict[str, Any] = {
     "every": 3600,
     "at": LATER,
     "timezone": "Asia/Tokyo",
-    "payload": {"to": "x", "copies": 2},
+    "input": {"to": "x", "copies": 2},
     "window": ("01:00", "06:00"),
     "outside": "defer",
     "overlap": "allow",
@@ -135,7 +135,7 @@ def test_one_setting_changes_and_the_others_stay(bell: Workbell, full: Schedule,
 
 
 @pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("word", sorted(set(ALL) - {"cron", "payload", "created_by", "timezone"}))
+@pytest.mark.parametrize("word", sorted(set(ALL) - {"cron", "input", "created_by", "timezone"}))
 def test_none_is_the_default(bell: Workbell, full: Schedule, word: str) -> None:
     with_tag = {} if word != "tag" else {"replace_tag": None}  # else there would be none to replace
     changed = bell.schedules.update("nightly", **{word: None}, **with_tag)  # type: ignore[misc]
@@ -157,23 +157,23 @@ async def test_the_async_twin(bell: Workbell, full: Schedule) -> None:
     assert (await bell.schedules.aupdate("nightly", description="other")).options.description == "other"
 
 
-def test_the_job_and_its_payload(bell: Workbell, full: Schedule) -> None:
-    with pytest.raises(InvalidPayload, match=r"tidy.*to"):  # that is not what it takes
+def test_the_job_and_its_input(bell: Workbell, full: Schedule) -> None:
+    with pytest.raises(InvalidInput, match=r"tidy.*to"):  # that is not what it takes
         bell.schedules.update("nightly", job="tidy")
-    with pytest.raises(InvalidPayload, match=r"send.*to"):
-        bell.schedules.update("nightly", payload=None)
+    with pytest.raises(InvalidInput, match=r"send.*to"):
+        bell.schedules.update("nightly", input=None)
     assert bell.schedules.get("nightly") == full
-    changed = bell.schedules.update("nightly", job="tidy", payload=None)
-    assert (changed.job, changed.payload) == ("tidy", {})
+    changed = bell.schedules.update("nightly", job="tidy", input=None)
+    assert (changed.job, changed.input) == ("tidy", {})
 
 
 def test_a_job_that_nobody_knows_any_more(bell: Workbell, send: Any) -> None:
-    bell.schedules.put("nightly", job="send", payload={"to": "x"}, every=60)
+    bell.schedules.put("nightly", job="send", input={"to": "x"}, every=60)
     bell.registry.replace([], ["send"])
     changed = bell.schedules.update("nightly", description="it is gone")
-    assert (changed.options.description, changed.payload) == ("it is gone", {"to": "x"})
+    assert (changed.options.description, changed.input) == ("it is gone", {"to": "x"})
     with pytest.raises(UnknownJob):
-        bell.schedules.update("nightly", payload={"to": "y"})
+        bell.schedules.update("nightly", input={"to": "y"})
 
 
 def test_when_it_ticks(bell: Workbell, clock: ManualClock) -> None:

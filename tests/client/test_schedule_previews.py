@@ -82,7 +82,7 @@ def test_timings_that_cannot_be_tried(bell: Workbell, timing: Any, why: str) -> 
 def test_upcoming(bell: Workbell) -> None:
     put = bell.schedules.put
     put("late", job="tidy", cron="0 3 * * *", timezone="UTC")
-    put("soon", job="send", payload={"to": "x"}, **HOURLY)
+    put("soon", job="send", input={"to": "x"}, **HOURLY)
     put("off", job="tidy", enabled=False, **HOURLY)
     put("paused", job="tidy", **HOURLY)
     bell.schedules.pause("paused")
@@ -103,8 +103,8 @@ def test_upcoming(bell: Workbell) -> None:
 
 
 def test_run_now(bell: Workbell) -> None:
-    """With the payload and settings of the schedule; its next tick stays."""
-    settings: dict[str, Any] = {"payload": {"to": "x"}, "queue": "apart", "priority": 7}
+    """With the input and settings of the schedule; its next tick stays."""
+    settings: dict[str, Any] = {"input": {"to": "x"}, "queue": "apart", "priority": 7}
     made = bell.schedules.put("a", job="send", **settings, **HOURLY)
     run = bell.schedules.run("a")
     assert (run.job, run.input, run.queue, run.priority) == ("send", {"to": "x"}, "apart", 7)

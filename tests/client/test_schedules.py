@@ -15,8 +15,8 @@ from tests.support.inside.values import ScheduleKind
 from tests.support.scheduling import DECLARED, end_all, fates, ledger, look, runs_of, set_clock
 from workbell import (
     Context,
+    InvalidInput,
     InvalidOption,
-    InvalidPayload,
     JobsError,
     Retry,
     ScheduleNotFound,
@@ -83,7 +83,7 @@ class TestPut:
             job=send,
             cron="0  3 * *  *",
             timezone="Europe/Paris",
-            payload={"to": "a@b.c"},
+            input={"to": "a@b.c"},
             window=("02:00", "06:00"),
             outside="skip",
             overlap="queue_one",
@@ -100,7 +100,7 @@ class TestPut:
         )
         assert made == bell.schedules.get("nightly")
         assert (made.kind, made.expression, made.timezone) == (ScheduleKind.CRON, "0 3 * * *", "Europe/Paris")
-        assert (made.job, made.payload, made.tenant, made.source) == ("send", {"to": "a@b.c"}, "default", "api")
+        assert (made.job, made.input, made.tenant, made.source) == ("send", {"to": "a@b.c"}, "default", "api")
         assert (made.enabled, made.paused, made.active, made.version) == (True, False, True, 0)
         assert made.next_run_at == made.look_at == DECLARED.replace(hour=2, minute=0, second=0)
         shown = made.as_dict()
@@ -124,14 +124,14 @@ class TestPut:
         assert len({run.schedule for run in bell.runs(job="tidy")}) == 2
 
     def test_again_with_the_same_settings_nothing_changes(self, bell: Workbell, clock: ManualClock) -> None:
-        first = bell.schedules.put("hourly", job="tidy", every=3600, payload={})
+        first = bell.schedules.put("hourly", job="tidy", every=3600, input={})
         clock.advance(minutes=50)
         assert bell.schedules.put("hourly", job="tidy", every=3600) == first
 
     def test_a_change(self, bell: Workbell, clock: ManualClock) -> None:
         first = bell.schedules.put("hourly", job="tidy", **HOURLY)
         clock.advance(hours=2)
-        now = bell.schedules.put("hourly", job="send", payload={"to": "x"}, every=600)
+        now = bell.schedules.put("hourly", job="send", input={"to": "x"}, every=600)
         assert (now.id, now.created_at, now.version) == (first.id, first.created_at, 1)
         assert (now.job, now.updated_at, now.next_run_at) == ("send", clock.now(), clock.now() + timedelta(minutes=10))
         assert fates(bell, "hourly") == [("skipped", 2)]
@@ -258,19 +258,19 @@ BAD: list[tuple[dict[str, Any], type[WorkbellError], str]] = [
     ({"timeout": -5}, InvalidOption, "timeout"),
     ({"enabled": "yes"}, InvalidOption, "enabled: 'yes' is neither True nor False"),
     ({"color": "red"}, InvalidOption, r"schedule bad: unknown setting 'color'; the settings are .*catch_up"),
-    ({"job": "send", "payload": None, "input": {"to": "x"}}, InvalidOption, "schedule bad: unknown setting 'input'"),
+    ({"job": "send", "input": None, "payload": {"to": "x"}}, InvalidOption, "setting 'payload'; did you mean input="),
     ({"retry": "3"}, InvalidOption, "retry: expected a Retry, a number of attempts or a dict, got str"),
     ({"retry": {"max_retries": -1}}, InvalidOption, "retry: max_retries -1 is less than 0"),
     ({"retry": {"max_retries": "two"}}, InvalidOption, "retry: .*its words are max_retries, backoff_ms and"),
     ({"retry": {"attempts": 2}}, InvalidOption, "retry: .*its words are"),
     ({"retry": {"backoff_ms": -5}}, InvalidOption, "retry: backoff_ms"),
     ({"retry": {"backoff_type": "random"}}, InvalidOption, "'random' is neither fixed nor exponential"),
-    ({"payload": {"to": "x"}}, InvalidPayload, "tidy.*to"),
-    ({"job": "send", "payload": {}}, InvalidPayload, "send.*to"),
-    ({"job": "send", "payload": {"to": 5}}, InvalidPayload, "send.*to"),
-    ({"job": "send", "payload": {"to": "x", "bcc": "y"}}, InvalidPayload, "send.*bcc"),
-    ({"job": "send", "payload": ["x"]}, InvalidPayload, "send.*dict"),
-    ({"job": "send", "payload": {"to": "x" * 300_000}}, InvalidPayload, "send"),
+    ({"input": {"to": "x"}}, InvalidInput, "tidy.*to"),
+    ({"job": "send", "input": {}}, InvalidInput, "send.*to"),
+    ({"job": "send", "input": {"to": 5}}, InvalidInput, "send.*to"),
+    ({"job": "send", "input": {"to": "x", "bcc": "y"}}, InvalidInput, "send.*bcc"),
+    ({"job": "send", "input": ["x"]}, InvalidInput, "send.*dict"),
+    ({"job": "send", "input": {"to": "x" * 300_000}}, InvalidInput, "send"),
 ]
 
 
@@ -506,8 +506,8 @@ class TestDecorator:
     def test_an_argument_that_no_tick_brings_is_refused_with_the_remedy(self, bell: Workbell) -> None:
         def report(day: str) -> None: ...
 
-        words = r"job report: the argument 'day' is missing; .*; payload={…} of the schedule does\."
-        with pytest.raises(InvalidPayload, match=words):
+        words = r"job report: the argument 'day' is missing; .*; input={…} of the schedule does\."
+        with pytest.raises(InvalidInput, match=words):
             bell.job(cron="0 3 * * *")(report)
 
     def test_bad_settings_are_refused_where_they_are_declared(self, bell: Workbell) -> None:
@@ -519,17 +519,17 @@ class TestDecorator:
             with pytest.raises(kind, match=r"^job broken: "):
                 bell.job(name="broken", **ticks)(lambda: None)
         assert "broken" not in bell.registry
-        with pytest.raises(InvalidPayload, match="number"):
+        with pytest.raises(InvalidInput, match="number"):
 
             @bell.job(every=60)
             def counted(ctx: Context, number: int) -> None: ...
 
     def test_nothing_is_written_before_the_engine_starts(self, bell: Workbell) -> None:
-        @bell.job(every=60, payload={"number": 3})
+        @bell.job(every=60, input={"number": 3})
         def counted(number: int) -> None: ...
 
         assert bell.schedules.list() == []
         bell.engine.start()
         (made,) = bell.schedules.list()
-        assert (made.name, made.job, made.payload) == ("counted", "counted", {"number": 3})
+        assert (made.name, made.job, made.input) == ("counted", "counted", {"number": 3})
         assert made.source.startswith("code:")

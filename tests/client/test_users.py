@@ -31,5 +31,5 @@ def test_who_it_belongs_to_goes_on_with_it(bell: Workbell, send: Any) -> None:
     (claimed,) = take(bell)
     assert (claimed.user_id, finish(bell, claimed).status) == (UUID, Status.SUCCEEDED)
     assert bell.retry(first.id).user_id == UUID
-    schedule = bell.schedules.put("hers", job="send", every=60, payload={"to": "x"}, user_id=UUID)
+    schedule = bell.schedules.put("hers", job="send", every=60, input={"to": "x"}, user_id=UUID)
     assert bell.schedules.get("hers").options.user_id == schedule.options.user_id == UUID

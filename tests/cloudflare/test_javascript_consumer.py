@@ -122,7 +122,7 @@ def test_runs_are_worked_off(bell: Workbell, address: str) -> None:
 def test_jobs_that_no_python_program_has(url: str, address: str) -> None:
     """D10: the store knows them as definitions that are their own handlers, with their retries."""
     with Workbell(url) as bell:
-        bell.jobs.put("greet", handler="greet", payload={"name": "all"})
+        bell.jobs.put("greet", handler="greet", input={"name": "all"})
         bell.jobs.put("gives_up", handler="gives_up", retry=Retry(attempts=2, delay=0))
         bell.jobs.put("fails", handler="fails")
         done, failed, left = (bell.enqueue(name) for name in ("greet", "gives_up", "fails"))

@@ -35,8 +35,8 @@ class Scene:
         self.bell = server.bell
         self._worker = worker
 
-    def enqueue(self, job: str, payload: dict[str, Any] | None = None, **options: Any) -> Run:
-        return self.bell.enqueue(job, payload, target=LABEL, **options)
+    def enqueue(self, job: str, input: dict[str, Any] | None = None, **options: Any) -> Run:
+        return self.bell.enqueue(job, input, target=LABEL, **options)
 
     def send(self, *bodies: Any) -> None:
         """Messages to the Worker's queue."""
@@ -82,7 +82,7 @@ def test_without_an_engine_the_cron_trigger_dispatches(tmp_path: Path) -> None:
     with opened(tmp_path, engine=False) as scene:
         run = scene.enqueue("mail", {"to": "later"}, delay=0.5)
         once = datetime.now(UTC) + timedelta(seconds=0.5)
-        scene.bell.schedules.put("soon", job="mail", at=once, target=LABEL, payload={"to": "once"})
+        scene.bell.schedules.put("soon", job="mail", at=once, target=LABEL, input={"to": "once"})
 
         def results() -> list[object]:
             scene.post("/cron")

@@ -12,7 +12,7 @@ import pytest
 from django.contrib.contenttypes.models import ContentType
 
 from tests.django import tasks
-from workbell import InvalidPayload
+from workbell import InvalidInput
 from workbell.django import task
 from workbell.django.arguments import TaskArguments
 from workbell.django.testing import drain
@@ -39,7 +39,7 @@ INVOICE = "task tests.django.tasks.invoice: "
     ],
 )
 def test_what_does_not_fit_is_refused_before_anything_is_written(args: Any, kwargs: Any, words: str) -> None:
-    with pytest.raises(InvalidPayload) as refused:
+    with pytest.raises(InvalidInput) as refused:
         tasks.invoice.enqueue(*args, **kwargs)
     assert str(refused.value).startswith(INVOICE + words)
     assert isinstance(refused.value, TypeError), "as Django's own backends raise"
@@ -47,7 +47,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(args: Any, kwar
 
 
 def test_a_query_set_is_refused_with_a_remedy() -> None:
-    with pytest.raises(InvalidPayload, match=r"the argument 'args' has a QuerySet; pass a list of pks\."):
+    with pytest.raises(InvalidInput, match=r"the argument 'args' has a QuerySet; pass a list of pks\."):
         tasks.note.enqueue(ContentType.objects.all())
 
 
@@ -102,9 +102,9 @@ def test_a_hint_that_json_cannot_carry_is_not_checked_and_the_others_are(hint: A
     open_to_anything.__annotations__["value"] = hint
     arguments = TaskArguments("open", open_to_anything, takes_context=False)
     arguments.check([["/srv/a.txt"]], {"half": {"half": 2}})
-    with pytest.raises(InvalidPayload, match="the argument 'copies': expected int, got str"):
+    with pytest.raises(InvalidInput, match="the argument 'copies': expected int, got str"):
         arguments.check([1], {"copies": "x"})
-    with pytest.raises(InvalidPayload, match="the argument 'half': half is missing"):
+    with pytest.raises(InvalidInput, match="the argument 'half': half is missing"):
         arguments.check([1], {"half": {}})
 
 

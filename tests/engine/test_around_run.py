@@ -305,7 +305,7 @@ class TestErrors:
         job.enqueue()
         (run,) = drain(bell)
         assert (run.status, run.reason) == (Status.FAILED, "result")
-        assert steps == [f"before {job.name}", "InvalidPayload", "after"]
+        assert steps == [f"before {job.name}", "InvalidInput", "after"]
 
     @pytest.mark.parametrize("is_async", [False, True])
     def test_no_yield_and_two(self, bell: Workbell, is_async: bool) -> None:

@@ -39,10 +39,10 @@ async def test_a_worker_with_the_handler_serves_its_definitions(store_url: str) 
             return [ctx.run.job, to, region]
 
         async with worker.running():
-            web.jobs.put("email-eu", handler="email", payload={"region": "eu"})
+            web.jobs.put("email-eu", handler="email", input={"region": "eu"})
             run = await web.await_(web.enqueue("email-eu", {"to": "a"}).id, timeout=30)
             assert run.result == ["email-eu", "a", "eu"]
-            web.jobs.put("email-eu", handler="email", payload={"region": "at"})
+            web.jobs.put("email-eu", handler="email", input={"region": "at"})
             run = await web.await_(web.enqueue("email-eu", {"to": "a"}).id, timeout=30)
             assert run.result == ["email-eu", "a", "at"]
 
@@ -141,7 +141,7 @@ async def test_a_job_file_has_definitions_too(store_url: str, tmp_path: Path) ->
     settings = load({"url": store_url}, environment={}, file=tmp_path / "workbell.toml")
     with Workbell(settings=settings) as bell:
         async with bell.running():
-            bell.jobs.put("email-eu", handler="email", payload={"region": "eu"})
+            bell.jobs.put("email-eu", handler="email", input={"region": "eu"})
             run = await bell.await_(bell.enqueue("email-eu", {"to": "a"}).id, timeout=30)
             assert run.result == ["email-eu", "a", "eu"]
 
@@ -154,7 +154,7 @@ async def test_one_shot_calls_serve_definitions(store_url: str) -> None:
         def email(to: str, region: str = "us") -> list[str]:
             return [to, region]
 
-        bell.jobs.put("email-eu", handler="email", payload={"region": "eu"})
+        bell.jobs.put("email-eu", handler="email", input={"region": "eu"})
         run = bell.enqueue("email-eu", {"to": "a"})
         bell.jobs.disable("email-eu")
         (left,) = (await bell.aconsume(runs=[run.id])).results

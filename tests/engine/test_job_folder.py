@@ -41,7 +41,7 @@ def bell(project: ProjectFolder, store_url: str) -> Iterator[Workbell]:
 
 class TestLoading:
     def test_a_file_is_a_job_with_a_schedule(self, bell: Workbell, project: ProjectFolder) -> None:
-        project.job("reports/weekly.py", "return 'done'", 'queue = "slow"\npayload = {}\n')
+        project.job("reports/weekly.py", "return 'done'", 'queue = "slow"\ninput = {}\n')
         change = bell.engine.load()
         assert [file.name for file in change.added] == ["weekly"]
         (listed,) = bell.engine.list()

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from workbell import InvalidPayload, Retry, Run, Status, Workbell
-from workbell.model.payload import LIMIT
+from workbell import InvalidInput, Retry, Run, Status, Workbell
+from workbell.model.json_text import LIMIT
 from workbell.settings import Settings
 
 LARGE = {"pages": ["x" * 1000] * (LIMIT // 1000 + 1)}
@@ -65,7 +65,7 @@ async def test_hooks_around_the_run_learn_of_the_file(bell: Workbell) -> None:
     def watch() -> Iterator[None]:
         try:
             yield
-        except InvalidPayload as error:
+        except InvalidInput as error:
             seen.append(str(error))
             raise
 

@@ -224,7 +224,7 @@ def test_a_tick_makes_a_run_in_the_lane_of_its_key() -> None:
     @bell.job(concurrency=1, concurrency_key="customer")
     def charge(customer: int) -> None: ...
 
-    bell.schedules.put("hourly", job="charge", every=3600, payload={"customer": 7})
+    bell.schedules.put("hourly", job="charge", every=3600, input={"customer": 7})
     clock.advance(3600)
     assert [run.lane.key for run in drain(bell)] == ["7"]
     bell.close()

@@ -175,7 +175,7 @@ class TestLanes:
         assert run.lane == alone.enqueue().lane
 
     def test_limits_by_a_key(self, bell: Workbell) -> None:
-        """An event is not in the payload: its runs count as those do that leave the argument out."""
+        """An event is not in the input: its runs count as those do that leave the argument out."""
 
         @bell.job(concurrency=1, concurrency_key="user")
         def by_user(user: str | None = None) -> None: ...

@@ -51,7 +51,7 @@ def refuse(monkeypatch: pytest.MonkeyPatch, store: Store, why: str, *names: str,
 class TestFiring:
     def test_a_tick_makes_a_run(self, store: Store) -> None:
         bell, _ = told(store)
-        known = put(bell, payload={"number": 3}, queue="mail")
+        known = put(bell, input={"number": 3}, queue="mail")
         look(bell, NEXT - timedelta(seconds=0.5))
         assert runs_of(bell, "often") == []
         look(bell, NEXT)
@@ -144,7 +144,7 @@ class TestFiring:
         bell, _ = told(store)
         other = bell.for_tenant("acme")
         put(bell)
-        other.schedules.put("often", job="work", cron="* * * * *", payload={"number": 9})
+        other.schedules.put("often", job="work", cron="* * * * *", input={"number": 9})
         look(bell, NEXT)
         (mine,), (theirs,) = bell.runs(), other.runs()
         assert (mine.tenant, theirs.tenant, theirs.input) == ("default", "acme", {"number": 9})

@@ -122,7 +122,7 @@ def test_none_begins_after_its_window_has_closed(scene: Scene, outside: str) -> 
     """It was claimed in time, and waited in the worker behind others."""
     bell = scene.bench.bell
     settings: dict[str, Any] = {"cron": "59 5 * * *", "timezone": "UTC", "window": ("02:00", "06:00")}
-    bell.schedules.put("nightly", job=scene.job, payload={"name": "a"}, outside=outside, **settings)
+    bell.schedules.put("nightly", job=scene.job, input={"name": "a"}, outside=outside, **settings)
     scene.clock.advance(hours=5, minutes=59, seconds=50)
     look(bell, scene.clock.now())
     works = scene.bench.claim()

@@ -62,7 +62,7 @@ def test_a_run_without_readable_input_fails(bell: Workbell, rows: Rows) -> None:
     with pytest.raises(UnreadableRow, match=f"the input of run {broken.id} cannot be read"):
         _ = shown.input
     drain(bell)
-    assert (bell.get(broken.id).status, bell.get(broken.id).reason) == ("failed", "payload")
+    assert (bell.get(broken.id).status, bell.get(broken.id).reason) == ("failed", "input")
     assert bell.get(good.id).status == "succeeded"
 
 
@@ -116,10 +116,10 @@ def test_a_broken_definition_makes_no_runs_and_holds_up_nobody(bell: Workbell, r
     @bell.job
     def send(to: str = "all") -> None: ...
 
-    bell.jobs.put("eu", handler="send", payload={"to": "eu"}, rate="100/m")
-    bell.jobs.put("us", handler="send", payload={"to": "us"}, rate="100/m")
+    bell.jobs.put("eu", handler="send", input={"to": "eu"}, rate="100/m")
+    bell.jobs.put("us", handler="send", input={"to": "us"}, rate="100/m")
     made = bell.enqueue("eu")
-    for column, garbage in (("rate", "often"), ("payload_template", "7"), ("retry", CUT)):
+    for column, garbage in (("rate", "often"), ("input", "7"), ("retry", CUT)):
         rows.spoil("workbell_jobs", column, garbage, "name = 'eu'")
         bell.runtime.definitions.forget()
         with pytest.raises(UnreadableRow, match=f"job eu: its stored .*`{column}`"):
@@ -129,7 +129,7 @@ def test_a_broken_definition_makes_no_runs_and_holds_up_nobody(bell: Workbell, r
     later = bell.enqueue("us")
     drain(bell)
     assert [bell.get(run.id).status for run in (made, later)] == ["succeeded", "succeeded"]
-    bell.jobs.put("eu", handler="send", payload={"to": "eu"})
+    bell.jobs.put("eu", handler="send", input={"to": "eu"})
     assert bell.jobs.get("eu").unreadable is None
     assert bell.enqueue("eu").status == "queued"
 

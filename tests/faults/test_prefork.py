@@ -97,7 +97,7 @@ def test_a_schedule_fires_once_however_many_processes_run_an_engine(shop: Module
             server.callback(os.kill, children[-1].pid, signal.SIGTERM)
         until(lambda: len(bell.workers()) == PROCESSES, "all of the engines")
         soon = bell.store.clock.now() + timedelta(seconds=0.2)
-        bell.schedules.put("once", job="charge", at=soon, payload={"order": 7})
+        bell.schedules.put("once", job="charge", at=soon, input={"order": 7})
         until(lambda: bell.runs(status="succeeded"), "the run of the schedule")
     assert [child.status for child in children] == [0] * PROCESSES
     assert [run.result for run in bell.runs(status="succeeded")] == [7]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from workbell import Cancel, Context, Retry, Run, Snooze, Status, Workbell
-from workbell.model.payload import ERROR_LIMIT
+from workbell.model.json_text import ERROR_LIMIT
 from workbell.settings import Settings
 
 pytestmark = pytest.mark.anyio
@@ -36,7 +36,7 @@ class Treacherous:
 
 @dataclasses.dataclass
 class Broken:
-    """Its payload was fine when it was enqueued."""
+    """Its input was fine when it was enqueued."""
 
     number: int
 
@@ -133,9 +133,9 @@ async def one_slot(url: str) -> AsyncIterator[Workbell]:
             yield bell
 
 
-async def ended(bell: Workbell, job: str, payload: dict[str, Any]) -> Run:
+async def ended(bell: Workbell, job: str, input: dict[str, Any]) -> Run:
     """What came of a run; and an ordinary one after it must end well."""
-    run = await bell.aenqueue(job, payload)
+    run = await bell.aenqueue(job, input)
     outcome = await bell.await_(run.id, timeout=60)
     after = await bell.aenqueue("normal")
     assert (await bell.await_(after.id, timeout=60)).result == "well"
@@ -176,7 +176,7 @@ async def test_reason_of_a_snooze_that_no_store_takes(store_url: str) -> None:
     assert (run.status, run.result, run.attempt) == (Status.SUCCEEDED, "done", 2)
 
 
-async def test_payload_that_no_longer_fits(store_url: str) -> None:
+async def test_input_that_no_longer_fits(store_url: str) -> None:
     """Checked when it was enqueued, and again here; whatever that raises is the run's failure."""
     async with one_slot(store_url) as bell:
 
@@ -195,7 +195,7 @@ async def test_payload_that_no_longer_fits(store_url: str) -> None:
                 await ended(bell, "normal", {})
             finally:
                 CHANGED.clear()
-            assert (run.status, run.reason) == (Status.FAILED, "payload")
+            assert (run.status, run.reason) == (Status.FAILED, "input")
             assert "the code has changed since" in (run.error or "")
 
 

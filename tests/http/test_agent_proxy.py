@@ -284,8 +284,8 @@ async def test_the_agents_own_code_runs_definitions() -> None:
         return ctx.run.job
 
     async with opened() as scene, working(scene, there.bell):
-        scene.bell.jobs.put("rest-long", handler="rest", payload={"seconds": 0.2}, target="web-1", retry=1)
-        scene.bell.jobs.put("rest-short", handler="rest", payload={"seconds": 30}, target="web-1", timeout=0.2, retry=1)
+        scene.bell.jobs.put("rest-long", handler="rest", input={"seconds": 0.2}, target="web-1", retry=1)
+        scene.bell.jobs.put("rest-short", handler="rest", input={"seconds": 30}, target="web-1", timeout=0.2, retry=1)
         runs = [scene.bell.enqueue(name) for name in ("rest-long", "rest-short")]
         long, short = await ended(scene, *runs)
         assert (long.status, long.result) == (Status.SUCCEEDED, "rest-long")

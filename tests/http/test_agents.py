@@ -604,7 +604,7 @@ async def test_handlers_and_what_they_can_do() -> None:
         assert [line.message for line in scene.bell.logs(runs[0].id)] == ["n is 1"]
         wrong = scene.bell.enqueue("plain", {"m": 1}, target="web-1")
         asked, snoozed = (scene.bell.enqueue(job, {}, target="web-1") for job in ("asks", "later"))
-        await until(lambda: scene.bell.get(wrong.id).failures == 1, "the payload to be refused")
+        await until(lambda: scene.bell.get(wrong.id).failures == 1, "the input to be refused")
         await until(lambda: scene.bell.get(asked.id).failures == 1, "the context to refuse")
         await until(lambda: scene.bell.get(snoozed.id).reason == "busy", "it to be snoozed")
         assert "an agent has no store" in (scene.bell.get(asked.id).error or "")

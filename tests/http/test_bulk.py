@@ -42,7 +42,7 @@ async def told(answer: httpx2.Response, status: int = 200) -> Any:
     return answer.json()
 
 
-async def test_counting_and_finding_by_payload(bell: Workbell, http: httpx2.AsyncClient) -> None:
+async def test_counting_and_finding_by_input(bell: Workbell, http: httpx2.AsyncClient) -> None:
     runs = [bell.enqueue("send", {"to": f"a{number % 2}", "copies": number}) for number in range(5)]
     bell.for_tenant("b").enqueue("send", {"to": "a1"})
     counted = await told(await http.get("/runs/count", params={"input.to": "a1", "status": "queued"}))

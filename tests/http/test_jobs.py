@@ -13,18 +13,18 @@ from workbell.testing import drain
 
 pytestmark = pytest.mark.anyio
 
-EU = {"handler": "send", "payload": {"urgent": True}, "queue": "eu", "retry": {"attempts": 2}, "tag": "t"}
+EU = {"handler": "send", "input": {"urgent": True}, "queue": "eu", "retry": {"attempts": 2}, "tag": "t"}
 
 
 async def test_the_life_of_a_definition(api: Api) -> None:
     made = await api.operator.ask("PUT", "/jobs/send-eu", 200, EU)
     assert is_id(made["id"])
     assert (made["source"], made["version"], made["enabled"], made["tenant"]) == ("api", 1, True, "a")
-    assert (made["handler"], made["payload"], made["queue"], made["tag"]) == ("send", {"urgent": True}, "eu", "t")
+    assert (made["handler"], made["input"], made["queue"], made["tag"]) == ("send", {"urgent": True}, "eu", "t")
     assert made["retry"]["attempts"] == 2
     assert made["input_schema"]["required"] == ["to"]
     assert made["input_schema"]["properties"]["urgent"]["default"] is True
-    full = await api.operator.ask("PUT", "/jobs/send-all", 200, {"handler": "send", "payload": {"to": "all"}})
+    full = await api.operator.ask("PUT", "/jobs/send-all", 200, {"handler": "send", "input": {"to": "all"}})
     assert (full["input_schema"]["required"], full["input_schema"]["properties"]["to"]["default"]) == ([], "all")
     await api.operator.ask("DELETE", "/jobs/send-all", 204)
     assert "No worker is running" in made["unserved"]
@@ -36,7 +36,7 @@ async def test_the_life_of_a_definition(api: Api) -> None:
         "send": "code",
         "send-eu": "api",
     }
-    changed = await api.operator.ask("PUT", "/jobs/send-eu", 200, EU | {"payload": {"urgent": False}})
+    changed = await api.operator.ask("PUT", "/jobs/send-eu", 200, EU | {"input": {"urgent": False}})
     assert (changed["id"], changed["created_at"], changed["version"]) == (made["id"], made["created_at"], 2)
     assert not (await api.operator.ask("POST", "/jobs/send-eu/disable"))["enabled"]
     assert (await api.operator.ask("POST", "/jobs/send-eu/enable"))["enabled"]
@@ -65,9 +65,9 @@ async def test_what_is_named_changes_and_the_rest_stays(api: Api) -> None:
     assert stored.alert_url == whole["alert_url"]
     await api.operator.ask("PATCH", "/jobs/send-eu", 412, {"timeout": 10}, match=old)
     assert await api.operator.ask("PATCH", "/jobs/send-eu", 200, {}) == told
-    told = await api.operator.ask("PATCH", "/jobs/send-eu", 200, {"payload": None, "tag": None, "enabled": False})
-    assert (told["payload"], told["tag"], told["enabled"], told["queue"]) == (None, None, False, "eu")
-    for wrong in ({"handler": None}, {"payload": {"colour": 1}}, {"priority": 101}, []):
+    told = await api.operator.ask("PATCH", "/jobs/send-eu", 200, {"input": None, "tag": None, "enabled": False})
+    assert (told["input"], told["tag"], told["enabled"], told["queue"]) == (None, None, False, "eu")
+    for wrong in ({"handler": None}, {"input": {"colour": 1}}, {"priority": 101}, []):
         await api.operator.ask("PATCH", "/jobs/send-eu", 422, wrong)
     assert (await api.operator.ask("PATCH", "/jobs/send", 422, {"timeout": 9}))["detail"].startswith(
         "job send: code declares it, so it is changed there"
@@ -132,7 +132,7 @@ async def test_what_somebody_changed_meanwhile_stays(api: Api, monkeypatch: pyte
 
 async def test_the_list_comes_in_pages(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(3):
-        api.a.jobs.put(f"send-{number}", handler="send", payload={"to": "x" * 100})
+        api.a.jobs.put(f"send-{number}", handler="send", input={"to": "x" * 100})
     whole = await api.reader.ask("GET", "/jobs")
     names = [job["name"] for job in whole["items"]]
     assert (names, whole["next"]) == (["count", "rest", "send", "send-0", "send-1", "send-2"], None)
@@ -155,7 +155,7 @@ async def test_the_list_comes_in_pages(api: Api, monkeypatch: pytest.MonkeyPatch
     [
         ("send-eu", {}, 422, "InvalidRequest"),
         ("send-eu", EU | {"colour": 1}, 422, "InvalidRequest"),
-        ("send-eu", EU | {"payload": {"colour": 1}}, 422, "InvalidPayload"),
+        ("send-eu", EU | {"input": {"colour": 1}}, 422, "InvalidInput"),
         ("send-eu", EU | {"handler": "webhook-alert"}, 422, "InvalidOption"),
         ("send-eu", EU | {"rate": "often"}, 422, "InvalidOption"),
         ("send", EU, 409, "JobExists"),
@@ -172,7 +172,7 @@ async def test_what_is_refused(api: Api, name: str, body: dict[str, Any], status
 async def test_one_that_a_schedule_names_stays(api: Api) -> None:
     await api.operator.ask("PUT", "/jobs/send-eu", 200, EU)
     await api.operator.ask(
-        "PUT", "/schedules/nightly", 200, {"job": "send-eu", "cron": "0 3 * * *", "payload": {"to": "x"}}
+        "PUT", "/schedules/nightly", 200, {"job": "send-eu", "cron": "0 3 * * *", "input": {"to": "x"}}
     )
     answer = await api.operator.ask("DELETE", "/jobs/send-eu", 409)
     assert "schedule nightly would still start it" in answer["detail"]

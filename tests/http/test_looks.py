@@ -161,7 +161,7 @@ async def test_the_last_runs_of_each_job(api: Api) -> None:
 async def test_the_next_ticks_of_all_schedules(api: Api, clock: ManualClock) -> None:
     del clock
     put = api.a.schedules.put
-    put("nightly", job="send", cron="0 3 * * *", timezone="Europe/Paris", payload={"to": "x"})
+    put("nightly", job="send", cron="0 3 * * *", timezone="Europe/Paris", input={"to": "x"})
     put("soon", job="rest", every=600)
     put("windowed", job="rest", cron="0 13 * * *", timezone="UTC", window=("15:00", "16:00"))
     put("paused", job="rest", every=60)

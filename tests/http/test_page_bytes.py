@@ -37,7 +37,7 @@ async def test_long_rows_come_in_several_pages(api: Api) -> None:
     for number in range(30):
         api.a.emit("posts.created", {"number": number, "text": LONG})
         api.a.notify(7, {"number": number, "text": "x" * 60_000})
-        api.a.schedules.put(f"nightly-{number:02}", job="send", cron="0 3 * * *", payload={"to": LONG})
+        api.a.schedules.put(f"nightly-{number:02}", job="send", cron="0 3 * * *", input={"to": LONG})
     events = await all_of(api, "/events")
     assert [event["data"]["number"] for event in events] == [*range(29, -1, -1)]
     first = await api.reader.ask("GET", "/events?limit=100")

@@ -118,7 +118,7 @@ definitions = st.fixed_dictionaries(
     {"handler": st.just("send")},
     optional=of_runs
     | {
-        "payload": st.just({}) | inputs,
+        "input": st.just({}) | inputs,
         "description": words,
         "enabled": flags,
         "retry": retries,
@@ -135,7 +135,7 @@ when = st.one_of(
     st.just({"every": 90.5, "anchor": "2026-01-01T00:00:01+02:00"}),
 )
 of_schedules = st.fixed_dictionaries(
-    {"job": st.just("send"), "payload": inputs},
+    {"job": st.just("send"), "input": inputs},
     optional=of_runs
     | {
         "timezone": st.sampled_from(["UTC", "Europe/Paris", "Asia/Kolkata"]),

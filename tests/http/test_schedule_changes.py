@@ -21,7 +21,7 @@ WHOLE: dict[str, Any] = {
     "job": "send",
     "cron": "0 3 * * *",
     "timezone": "Europe/Paris",
-    "payload": {"to": "x"},
+    "input": {"to": "x"},
     "window": ["02:00", "06:00"],
     "overlap": "allow",
     "priority": 7,
@@ -47,8 +47,8 @@ async def test_what_is_named_changes_and_the_rest_stays(api: Api) -> None:
     assert (told["retry"]["attempts"], told["user_id"], told["alert_url"]) == (5, 7, None)
     assert told["created_by"] == made["created_by"]  # whoever changes it
     assert await api.operator.ask("PATCH", PATH, 200, {}) == told
-    told = await api.operator.ask("PATCH", PATH, 200, {"job": "rest", "payload": None})
-    assert (told["job"], told["payload"]) == ("rest", {})
+    told = await api.operator.ask("PATCH", PATH, 200, {"job": "rest", "input": None})
+    assert (told["job"], told["input"]) == ("rest", {})
 
 
 @pytest.mark.parametrize(("policy", "meant"), POLICIES, ids=str)
@@ -57,7 +57,7 @@ async def test_each_field_of_a_retry_policy_is_optional(api: Api, policy: dict[s
     told = await api.operator.ask("PUT", PATH, 200, WHOLE | {"retry": policy})
     stored = api.a.schedules.get("nightly").options
     assert (stored.retry, told["retry"]["jitter"]) == (meant, 0)
-    declared = api.a.schedules.put("nightly", job="send", cron="0 3 * * *", payload={"to": "x"}, retry=policy)
+    declared = api.a.schedules.put("nightly", job="send", cron="0 3 * * *", input={"to": "x"}, retry=policy)
     assert declared.options.retry == meant
 
 
@@ -81,8 +81,8 @@ async def test_what_is_refused_changes_nothing(api: Api) -> None:
         {"job": None},
         {"job": ""},
         {"job": "nobody"},
-        {"payload": None},
-        {"payload": {"to": 5}},
+        {"input": None},
+        {"input": {"to": 5}},
         {"priority": 101},
         {"overlap": "maybe"},
         {"color": "red"},

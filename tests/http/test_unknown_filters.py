@@ -51,3 +51,13 @@ async def test_fields_of_the_input_are_known(api: Api) -> None:
     found = await api.admin.ask("GET", "/runs?input.to=ada&status=queued&status=running&limit=5")
     assert [one["id"] for one in found["items"]] == [run.id]
     await api.admin.ask("GET", "/jobs?input.to=ada", 422)
+
+
+async def test_a_field_that_other_systems_call_payload(api: Api) -> None:
+    for path, body, ours in (
+        ("/runs", {"job": "send", "payload": {"to": "x"}}, "input"),
+        ("/events", {"type": "orders.paid", "payload": {"to": "x"}}, "data"),
+    ):
+        told = await api.operator.ask("POST", path, 422, body)
+        assert told["errors"][0]["where"] == "body.payload"
+        assert f"there is no such field; did you mean {ours}?" in told["detail"]

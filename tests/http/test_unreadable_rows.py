@@ -51,7 +51,7 @@ JSON = {
     ("history", "progress"): RUN,
     ("jobs", "retry"): JOB,
     ("jobs", "options"): JOB,
-    ("jobs", "payload_template"): JOB,
+    ("jobs", "input"): JOB,
     ("jobs", "rate"): JOB,
     ("triggers", "retry"): TRIGGER,
     ("triggers", "options"): TRIGGER,
@@ -84,7 +84,7 @@ def fill(bell: Workbell, things: Things, tenant: str) -> None:
     common = {"noticed_at": now, "tenant": tenant, "run": ended, "token": 1, "worker": "w"}
     bell.store.rewinds.add([Rewind(id=ended, kind=RewindKind.GONE, detail="it ended", **common)])
     bell.tenants.put(tenant, weight=2)
-    client.jobs.put(f"eu-{tenant}", handler="send", payload={"urgent": True}, retry=3, tag="t", rate="1000/s")
+    client.jobs.put(f"eu-{tenant}", handler="send", input={"urgent": True}, retry=3, tag="t", rate="1000/s")
 
 
 async def lists_of(caller: Caller, things: Things) -> dict[str, Any]:

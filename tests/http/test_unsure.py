@@ -52,9 +52,7 @@ async def test_an_order_that_cannot_be_stored_does_not_touch_those_that_came_wit
         return written(client, requests)
 
     monkeypatch.setattr(Enqueuing, "write", refuse)
-    monkeypatch.setattr(
-        LocalClient, "request", lambda _client, _job, payload, **_: bad if payload["to"] == "bad" else good
-    )
+    monkeypatch.setattr(LocalClient, "request", lambda _client, _job, input, **_: bad if input["to"] == "bad" else good)
     groups = api.app.state.service.enqueue_groups
     first, second = await gather(
         groups.put(api.a, [Order("send", {"to": "a"}, {})]),

@@ -30,7 +30,7 @@ class Things:
         self.ended = client.enqueue("send", {"to": "x"})
         drain(bell)
         endpoint = client.webhooks.add("https://hooks.example.com/x", patterns=["posts.*"]).endpoint
-        client.schedules.put(f"nightly-{tenant}", job="send", cron="0 3 * * *", payload={"to": "x"})
+        client.schedules.put(f"nightly-{tenant}", job="send", cron="0 3 * * *", input={"to": "x"})
         file = Storage(client.registry.resources.storage, tenant=tenant).put(b"content", filename="a.txt")
         for_agent = client.enqueue("send", {"to": "x"}, target=agent.name)
         [handed] = agents.working.poll(agent, "s", jobs=["send"], capacity=1)
@@ -83,9 +83,9 @@ BODIES: Mapping[tuple[str, str], Any] = {
     ("POST", "/bulk"): {"action": "cancel", "filter": {"job": "nothing"}},
     ("POST", "/events"): {"type": "posts.created"},
     ("POST", "/events/batch"): {"events": [{"type": "posts.created"}]},
-    ("PUT", "/jobs/{name}"): {"handler": "send", "payload": {"to": "x"}},
+    ("PUT", "/jobs/{name}"): {"handler": "send", "input": {"to": "x"}},
     ("PATCH", "/jobs/{name}"): {"description": "x"},
-    ("PUT", "/schedules/{name}"): {"job": "send", "cron": "0 4 * * *", "payload": {"to": "x"}},
+    ("PUT", "/schedules/{name}"): {"job": "send", "cron": "0 4 * * *", "input": {"to": "x"}},
     ("PATCH", "/schedules/{name}"): {"description": "x"},
     ("POST", "/cron/preview"): {"cron": "0 4 * * *"},
     ("POST", "/agents/self/poll"): {"session": "s", "jobs": ["send"], "capacity": 1, "wait": 0},

@@ -1,4 +1,4 @@
-"""`workbell runs list` by time and payload, and `cancel --all` and `retry --all` (F6)."""
+"""`workbell runs list` by time and input, and `cancel --all` and `retry --all` (F6)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def bell(folder: Folder) -> Iterator[Workbell]:
         yield bell
 
 
-def test_listing_by_payload_and_time(folder: Folder, bell: Workbell) -> None:
+def test_listing_by_input_and_time(folder: Folder, bell: Workbell) -> None:
     runs = [bell.enqueue("send", {"to": f"a{number}", "copies": number % 2}).id for number in range(4)]
 
     def ids(*options: str) -> list[str]:

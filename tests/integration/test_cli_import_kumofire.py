@@ -55,7 +55,7 @@ def test_everything_is_kept_and_worked_off(folder: Folder, database: Path, sql_s
         due = now.replace(second=0, microsecond=0)
         assert schedules["every-minute"].next_run_at == due
         daily = schedules[kumofire.DAILY]
-        assert (daily.timezone, daily.payload) == ("Asia/Tokyo", {"to": "cron"})
+        assert (daily.timezone, daily.input) == ("Asia/Tokyo", {"to": "cron"})
         assert daily.next_run_at is not None
         assert daily.next_run_at.hour == 20
         assert (schedules["off"].enabled, schedules["off"].next_run_at) == (False, None)
@@ -65,7 +65,7 @@ def test_everything_is_kept_and_worked_off(folder: Folder, database: Path, sql_s
 def test_definitions_are_jobs(folder: Folder, database: Path, sql_store: Store, sql_store_url: str) -> None:
     take(folder, sql_store_url)
     mail, report = sql_store.jobs.list("default")
-    assert (mail.name, mail.handler, mail.payload_template) == ("mail", "mail", '{"copies": 2}')
+    assert (mail.name, mail.handler, mail.input_text) == ("mail", "mail", '{"copies": 2}')
     assert mail.retry is not None
     assert (mail.retry.attempts, mail.id) == (5, kumofire.MAIL)
     assert (report.name, report.handler, report.retry) == ("report", "make-report", None)
@@ -338,7 +338,7 @@ def test_a_schedule_of_that_name_stays(folder: Folder, database: Path) -> None:
     url = f"sqlite:///{folder.path}/new.db"
     with Workbell(url) as bell:
         bell.job(name="mail")(lambda to: to)
-        own = bell.schedules.put("every-minute", job="mail", every=60, payload={"to": "me"})
+        own = bell.schedules.put("every-minute", job="mail", every=60, input={"to": "me"})
         told = take_incomplete(folder, url)
         assert [one["text"] for one in told["skipped"]] == ["the store has another schedule of this name"]
         assert bell.schedules.get("every-minute") == own

@@ -35,7 +35,7 @@ def fail() -> None:
 """
 HELLO = """
 schedule = "@hourly"
-payload = {"name": "Ada"}
+input = {"name": "Ada"}
 
 def run(name):
     return f"Hello {name}"
@@ -277,13 +277,13 @@ OPTION_FACTS = (
 class TestDefinitions:
     """D2: jobs as data, by hand."""
 
-    PUT = ("jobs", "put", "hello-eu", "--handler", "hello", "--template", '{"name": "Europe"}')
+    PUT = ("jobs", "put", "hello-eu", "--handler", "hello", "--input", '{"name": "Europe"}')
 
     def test_the_life_of_one(self, project: Folder) -> None:
         made = project.call(*self.PUT, "--queue", "eu", "--attempts", "5", "--timeout", "30s", "--json")
         found = json.loads(made.out)
         assert (found["name"], found["source"], found["handler"], found["version"]) == ("hello-eu", "api", "hello", 1)
-        assert (found["payload"], found["queue"], found["timeout"]) == ({"name": "Europe"}, "eu", 30.0)
+        assert (found["input"], found["queue"], found["timeout"]) == ({"name": "Europe"}, "eu", 30.0)
         assert found["retry"]["attempts"] == 5
         again = json.loads(project.call(*self.PUT, "--rate", "9/m", "--json").out)
         assert (again["id"], again["created_at"], again["version"]) == (found["id"], found["created_at"], 2)
@@ -318,12 +318,12 @@ class TestDefinitions:
         found = project.ask("jobs", "show", "hello-eu")
         assert {word for word in found if found[word] != made[word]} == {"timeout", "retry", "version", "updated_at"}
         assert (found["timeout"], found["retry"]["attempts"], found["retry"]["delay"]) == (9.0, 2, 3.0)
-        back = ("--default", "rate", "--default", "retry", "--default", "template", "--disabled")
+        back = ("--default", "rate", "--default", "retry", "--default", "input", "--disabled")
         found = json.loads(project.call("jobs", "update", "hello-eu", *back, "--handler", "clean_up", "--json").out)
-        assert (found["rate"], found["retry"], found["payload"], found["enabled"]) == (None, None, None, False)
+        assert (found["rate"], found["retry"], found["input"], found["enabled"]) == (None, None, None, False)
         assert (found["handler"], found["tag"], found["timeout"]) == ("clean_up", "z", 9.0)
         entry = project.ask("audit")[0]
-        changed = ["enabled", "handler", "payload", "rate", "retry"]
+        changed = ["enabled", "handler", "input", "rate", "retry"]
         assert (entry["action"], entry["subject"], entry["detail"]["changed"]) == ("jobs.change", "hello-eu", changed)
 
     def test_what_update_refuses(self, project: Folder) -> None:
@@ -338,7 +338,7 @@ class TestDefinitions:
             assert (answer.code, said in answer.error) == (2, True)
         assert_refused(project.call("jobs", "update", "hello", "--tag", "x"), 1, "code declares it")
         assert_refused(project.call("jobs", "update", "nobody", "--tag", "x"), 4, "There is no job 'nobody'")
-        wrong = project.call("jobs", "update", "hello-eu", "--template", '{"colour": 1}')
+        wrong = project.call("jobs", "update", "hello-eu", "--input", '{"colour": 1}')
         assert_refused(wrong, 1, "its handler has no argument 'colour'")
         assert project.ask("jobs", "show", "hello-eu") == before
 
@@ -364,7 +364,7 @@ class TestDefinitions:
 
     def test_what_is_refused(self, project: Folder) -> None:
         assert_refused(project.call("jobs", "put", "hello", "--handler", "fail"), 1, "job hello: code declares a job")
-        wrong = project.call("jobs", "put", "hello-eu", "--handler", "hello", "--template", '{"colour": 1}')
+        wrong = project.call("jobs", "put", "hello-eu", "--handler", "hello", "--input", '{"colour": 1}')
         assert_refused(wrong, 1, "its handler has no argument 'colour'; the arguments are name")
         assert_refused(project.call("jobs", "disable", "hello"), 1, "code declares it", "`workbell jobs pause hello`")
         project.call(*self.PUT)

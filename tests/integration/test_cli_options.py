@@ -52,7 +52,7 @@ OF_SCHEDULE = (
 )
 SCHEDULE = {
     "timezone": "Europe/Paris",
-    "payload": {"day": "monday"},
+    "input": {"day": "monday"},
     "outside": "skip",
     "overlap": "allow",
     "catch_up": "all",
@@ -111,20 +111,20 @@ CALLS: dict[str, list[Call]] = {
     "jobs pause": [Call("report", {"job": "report"})],
     "jobs put": [
         Call(
-            "bye --handler report --template {monday} --description D --enabled --concurrency 2 "
+            "bye --handler report --input {monday} --description D --enabled --concurrency 2 "
             f"--concurrency-key day --rate 5/m --rate-key day {HOOKS} {OF_RETRY} {OF_RUNS}",
             RUNS
-            | {"handler": "report", "payload": {"day": "monday"}, "description": "D", "enabled": True}
+            | {"handler": "report", "input": {"day": "monday"}, "description": "D", "enabled": True}
             | {"concurrency": 2, "concurrency_key": "day", "rate": "5/m", "rate_key": "day", "retry": RETRY},
         ),
         Call(f"bye --handler report --disabled {NOT_OF_RUNS}", {"enabled": False} | NEITHER),
     ],
     "jobs update": [
         Call(
-            "hello --handler report --template {monday} --description D --disabled --concurrency 2 "
+            "hello --handler report --input {monday} --description D --disabled --concurrency 2 "
             f"--concurrency-key day --rate 5/m --rate-key day {HOOKS} {OF_RETRY} {OF_RUNS}",
             RUNS
-            | {"handler": "report", "payload": {"day": "monday"}, "description": "D", "enabled": False}
+            | {"handler": "report", "input": {"day": "monday"}, "description": "D", "enabled": False}
             | {"concurrency": 2, "concurrency_key": "day", "rate": "5/m", "rate_key": "day", "retry": RETRY},
         ),
         Call(

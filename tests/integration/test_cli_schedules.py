@@ -69,7 +69,7 @@ def test_everything_that_can_be_said(project: Folder) -> None:
         "kind": "cron",
         "expression": "0 3 * * *",
         "timezone": "America/New_York",
-        "payload": {"to": "x"},
+        "input": {"to": "x"},
         "queue": "mail",
         "priority": 5,
         "window": ["02:00", "06:00"],
@@ -108,8 +108,8 @@ def test_what_is_given_changes_and_the_rest_stays(project: Folder) -> None:
         url = bell.schedules.get("nightly").options.alert_url
     update = ("schedules", "update", "nightly")
     others = ("--retry-factor", "2", "--default", "tag", "--disable")
-    assert project.ask(*update, "--default", "input")["payload"] == {}
-    assert project.ask(*update, "--input", '{"to": "x"}')["payload"] == {"to": "x"}
+    assert project.ask(*update, "--default", "input")["input"] == {}
+    assert project.ask(*update, "--input", '{"to": "x"}')["input"] == {"to": "x"}
     told = project.ask(*update, "--cron", "30 4 * * *", *others)
     by_itself = {"in_words", "reason", "updated_at", "next_run_at", "last_scheduled_at", "retry_policy"}
     changed = {word for word in told if told[word] != before[word]}

@@ -179,7 +179,7 @@ def test_a_part_of_an_id(both: Both) -> None:
 
 
 def test_jobs(both: Both) -> None:
-    both.ask("jobs put urgent --handler send --queue slow --retry-delay 2 --template", '{"urgent": true}')
+    both.ask("jobs put urgent --handler send --queue slow --retry-delay 2 --input", '{"urgent": true}')
     assert [job["name"] for job in both.ask("jobs list")]
     both.ask("jobs show urgent")
     both.ask("jobs disable urgent")

@@ -149,7 +149,7 @@ def known(folder: Folder, sqlite_files: SqliteFiles) -> Iterator[dict[str, str]]
         bell.webhooks.disable(endpoint.id, NASTY)
         failed, canceled = fail.enqueue(text=NASTY), stop.enqueue()
         drain(bell)
-        bell.schedules.put("nightly", job="fail", cron="0 3 * * *", description=NASTY, payload={"text": NASTY})
+        bell.schedules.put("nightly", job="fail", cron="0 3 * * *", description=NASTY, input={"text": NASTY})
         bell.tenants.put("acme", weight=2, description=NASTY)
         bell.audit.add("things.made", NASTY, actor=NASTY, detail={"text": NASTY})
         agents = Agents(bell.runtime, bell.verified, Settings().lease_span)

@@ -18,7 +18,7 @@ import pytest
 
 from tests.support.postgres import PostgresServer
 from workbell.model.ids import first_id_at
-from workbell.model.payload_fields import FieldFilter
+from workbell.model.input_fields import FieldFilter
 from workbell.model.run import Lane, Status
 from workbell.stores.database import Batch, Database, Row, Statement
 from workbell.stores.port import Filter

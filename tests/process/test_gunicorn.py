@@ -141,7 +141,7 @@ def test_engines_in_the_web_processes_fire_a_schedule_once_and_hand_back_at_the_
     ):
         until(lambda: len(bell.workers()) == PROCESSES, "the engines of the web processes", START)
         soon = bell.store.clock.now() + timedelta(seconds=0.2)
-        bell.schedules.put("once", job="charge", at=soon, payload={"order": 7})
+        bell.schedules.put("once", job="charge", at=soon, input={"order": 7})
         until(lambda: bell.runs(status="succeeded"), "the run of the schedule", START)
         server.stop()
         assert [run.result for run in bell.runs()] == [7]

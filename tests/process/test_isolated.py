@@ -50,7 +50,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 
 def test_a_definition_runs_in_the_process_of_its_handler(scene: Scene) -> None:
     """By its own name, and with its own timeout, which the process knows too."""
-    scene.bell.jobs.put("pid-eu", handler="pid", payload={"number": 7})
+    scene.bell.jobs.put("pid-eu", handler="pid", input={"number": 7})
     run = scene.end_of("pid-eu")
     assert (run.status, run.job, run.result["number"]) == (Status.SUCCEEDED, "pid-eu", 7)
     scene.bell.jobs.put("waits-eu", handler="waits_for_ever", timeout=0.7, retry=1)

@@ -31,9 +31,9 @@ def await_census(site: Fleet, fleet: Supervisor, workers: int) -> dict[str, list
     return census(site, fleet)
 
 
-def await_success(bell: Workbell, site: Fleet, job: str, payload: dict[str, object]) -> int:
+def await_success(bell: Workbell, site: Fleet, job: str, input: dict[str, object]) -> int:
     """A run that goes well at the first attempt; the process that did it."""
-    run = bell.enqueue(job, payload)
+    run = bell.enqueue(job, input)
     site.recorder.acknowledged([run])
     ended = bell.wait(run.id, timeout=30)
     assert (ended.status, ended.attempt) == (Status.SUCCEEDED, 1), ended

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbell.errors import InvalidPayload
+from workbell.errors import InvalidInput
+from workbell.model.json_text import LIMIT
 from workbell.model.merge_patch import merge_input, merge_patch
-from workbell.model.payload import LIMIT
 
 # Of the RFC: the original, the patch, the result.
 TABLE = [
@@ -94,5 +94,5 @@ def test_the_input_of_a_run(template: dict[str, Any], given_input: dict[str, Any
 
 def test_the_limit_is_that_of_the_whole_input() -> None:
     half = "x" * (LIMIT // 2)
-    with pytest.raises(InvalidPayload, match=r"job send: the payload, merged onto its template, is .* bytes"):
+    with pytest.raises(InvalidInput, match=r"job send: the input, merged onto its template, is .* bytes"):
         merge_input("send", json.dumps({"a": half}), json.dumps({"b": half}))

@@ -1,4 +1,4 @@
-"""Any payload, any path: SQLite finds what the rules in Python find (workbell.stores.matching)."""
+"""Any input, any path: SQLite finds what the rules in Python find (workbell.stores.matching)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from workbell.model.ids import new_id
-from workbell.model.payload_fields import EXACT, read_fields
+from workbell.model.input_fields import EXACT, read_fields
 from workbell.model.run_page import Counted
 from workbell.stores.matching import matches_all
 from workbell.stores.port import Filter, FoundRuns, Store
@@ -32,13 +32,13 @@ scalars = st.none() | st.booleans() | texts | numbers
 values = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(names, inner, max_size=3), max_leaves=6
 )
-payloads = st.lists(st.dictionaries(names, values, max_size=3), min_size=1, max_size=6)
+inputs = st.lists(st.dictionaries(names, values, max_size=3), min_size=1, max_size=6)
 
 
-def paths_of(payload: Any, above: str = "") -> list[tuple[str, Any]]:
+def paths_of(input: Any, above: str = "") -> list[tuple[str, Any]]:
     """Every path that leads to a scalar, with that: so that there is something to be found."""
     found = []
-    for name, value in payload.items():
+    for name, value in input.items():
         path = f"{above}.{name}" if above else name
         if isinstance(value, dict):
             found += paths_of(value, path)
@@ -48,16 +48,16 @@ def paths_of(payload: Any, above: str = "") -> list[tuple[str, Any]]:
 
 
 @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
-@given(given_payloads=payloads, extra=st.lists(st.tuples(names, scalars), max_size=2), data=st.data())
-def check(subject: Store, given_payloads: list[Any], extra: list[Any], data: st.DataObject) -> None:
+@given(given_inputs=inputs, extra=st.lists(st.tuples(names, scalars), max_size=2), data=st.data())
+def check(subject: Store, given_inputs: list[Any], extra: list[Any], data: st.DataObject) -> None:
     tenant = new_id()
     new = [
-        request(tenant=tenant, input_text=msgspec.json.encode(payload).decode(), user_number=place % 2)
-        for place, payload in enumerate(given_payloads)
+        request(tenant=tenant, input_text=msgspec.json.encode(input).decode(), user_number=place % 2)
+        for place, input in enumerate(given_inputs)
     ]
     subject.runs.add(new)
     newest_first = [one.run for one in reversed(new)]
-    there = [pair for payload in given_payloads for pair in paths_of(payload)]
+    there = [pair for input in given_inputs for pair in paths_of(input)]
     others = [*extra, *((path, int(value)) for path, value in there if isinstance(value, bool))]
     for place, (path, value) in enumerate([*there, *others]):
         wanted = Filter(tenant, input=read_fields({path: value}))

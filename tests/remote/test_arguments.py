@@ -92,8 +92,8 @@ def runs(caller: Caller) -> None:
     first, second, *_ = [bell.enqueue("send", {"to": str(number)}) for number in range(3)]
     bell.enqueue("fail", {"reason": "so"})
     drain(bell)
-    assert caller.does("enqueue", "send", payload={"to": "paid"}, delay=60).input == {"to": "paid"}
-    (made,) = caller.scene.client.enqueue_many([caller.does("request", "send", payload={"to": "asked"}, delay=60)])
+    assert caller.does("enqueue", "send", input={"to": "paid"}, delay=60).input == {"to": "paid"}
+    (made,) = caller.scene.client.enqueue_many([caller.does("request", "send", input={"to": "asked"}, delay=60)])
     assert made.input == {"to": "asked"}
     for verb in ("runs", "page_of_runs", "runs.page"):
         caller.reads(verb, before=second.id)
@@ -145,15 +145,15 @@ def rounds(caller: Caller) -> None:
 
 
 def definitions(caller: Caller) -> None:
-    made = caller.does("jobs.put", "made", handler="send", payload={"to": "x"}, enabled=False)
-    assert (made.payload, made.enabled) == ({"to": "x"}, False)
+    made = caller.does("jobs.put", "made", handler="send", input={"to": "x"}, enabled=False)
+    assert (made.input, made.enabled) == ({"to": "x"}, False)
     caller.bell.jobs.delete("made")
 
 
 def schedules(caller: Caller) -> None:
     bell = caller.bell
     for number in range(3):
-        bell.schedules.put(f"s{number}", job="send", payload={"to": "x"}, every=3600 + number)
+        bell.schedules.put(f"s{number}", job="send", input={"to": "x"}, every=3600 + number)
     caller.reads("schedules.list", after="s0")
     caller.reads("schedules.list", limit=1)
     caller.reads("schedules.upcoming", limit=2)
@@ -164,7 +164,7 @@ def schedules(caller: Caller) -> None:
     bell.store.schedules.write([ScheduleChange(schedule=known, expected=known.version, ticks=tuple(ticks))])
     caller.reads("schedules.ticks", "s0", before=now)
     caller.reads("schedules.ticks", "s0", limit=1)
-    assert caller.does("schedules.update", "s0", job="fail", payload={"reason": "so"}).job == "fail"
+    assert caller.does("schedules.update", "s0", job="fail", input={"reason": "so"}).job == "fail"
     given = {"cron": "30 */5 * * *", "timezone": "Asia/Tokyo", "window": ("01:00", "23:00"), "n": 7}
     caller.reads("schedules.try_out", **given, outside="skip")
     caller.reads("schedules.try_out", every=7200, anchor=LATER + timedelta(seconds=77))

@@ -140,7 +140,7 @@ def enqueue_and_work(caller: Caller) -> None:
 
 
 def definitions(caller: Caller) -> None:
-    caller.do("jobs.put", "every", handler="send", payload={"to": "x"})
+    caller.do("jobs.put", "every", handler="send", input={"to": "x"})
     caller.do("jobs.update", "every", timeout=9)
     caller.do("jobs.disable", "every")
     caller.do("jobs.enable", "every")
@@ -151,7 +151,7 @@ def definitions(caller: Caller) -> None:
 
 def schedules(caller: Caller) -> None:
     for number in range(3):
-        caller.do("schedules.put", f"every-{number}", job="send", payload={"to": "x"}, every=3600 + number)
+        caller.do("schedules.put", f"every-{number}", job="send", input={"to": "x"}, every=3600 + number)
     assert len(caller.same("schedules.upcoming")) == 3
     assert [one.schedule for one in caller.same("schedules.upcoming", limit=2)] == ["every-0", "every-1"]
     caller.do("schedules.update", "every-0", cron="0 3 * * *")

@@ -47,7 +47,7 @@ def name(scene: Scene, request: pytest.FixtureRequest) -> Any:
 
 
 def test_a_definition_with_all_its_options(scene: Scene, name: str) -> None:
-    made = scene.client.jobs.put(name, handler="send", payload={"to": "ö"}, **ALL)
+    made = scene.client.jobs.put(name, handler="send", input={"to": "ö"}, **ALL)
     local = scene.bell.jobs.get(name)
     assert made.alert_url is not None
     assert "secret" not in made.alert_url
@@ -55,12 +55,12 @@ def test_a_definition_with_all_its_options(scene: Scene, name: str) -> None:
     assert {word: value for word, value in scene.shown(made).items() if word not in urls} == {
         word: value for word, value in scene.shown(local).items() if word not in urls
     }
-    assert scene.client.jobs.put(name, handler="send", payload={"to": "ö"}, **ALL).version == 1
+    assert scene.client.jobs.put(name, handler="send", input={"to": "ö"}, **ALL).version == 1
 
 
 def test_the_life_of_a_definition(scene: Scene, name: str) -> None:
     for put in (scene.asked, scene.awaited):
-        made = put("jobs.put", name, handler="send", payload={"to": "x"})
+        made = put("jobs.put", name, handler="send", input={"to": "x"})
     assert scene.same("jobs.get", name).id == made.id
     assert name in [job.name for job in scene.same("jobs.list") if job.is_definition]
     run = scene.client.enqueue(name)
@@ -80,10 +80,10 @@ def test_a_change_of_each_option(scene: Scene, name: str) -> None:
     for word, value in ALL.items():
         if word not in ("replace_tag", "concurrency_key", "rate_key"):  # which need another one
             scene.asked("jobs.update", name, **{word: value})
-    scene.awaited("jobs.update", name, payload={"to": "ö"}, replace_tag=True, concurrency_key="to", rate_key="to")
+    scene.awaited("jobs.update", name, input={"to": "ö"}, replace_tag=True, concurrency_key="to", rate_key="to")
     version = scene.bell.jobs.get(name).version
-    assert scene.client.jobs.put(name, handler="send", payload={"to": "ö"}, **ALL).version == version
-    scene.client.jobs.update(name, **dict.fromkeys(ALL), payload=None)
+    assert scene.client.jobs.put(name, handler="send", input={"to": "ö"}, **ALL).version == version
+    scene.client.jobs.update(name, **dict.fromkeys(ALL), input=None)
     found = scene.bell.jobs.get(name)
     plain = scene.bell.jobs.put(name, handler="send")
     assert plain == found, "None takes each of them back"

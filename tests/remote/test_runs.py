@@ -20,8 +20,8 @@ from workbell import (
     Client,
     DuplicateRun,
     Forbidden,
+    InvalidInput,
     InvalidOption,
-    InvalidPayload,
     Retry,
     RunNotFinished,
     RunNotFound,
@@ -115,8 +115,8 @@ def test_a_retry_policy_in_every_way_to_say_it(scene: Scene) -> None:
 
 def test_enqueue_is_refused_in_the_same_words(scene: Scene) -> None:
     scene.raises(UnknownJob, "enqueue", "nobody-knows-it", {})
-    scene.raises(InvalidPayload, "enqueue", "send", {})
-    scene.raises(InvalidPayload, "enqueue", "send", {"to": 7})
+    scene.raises(InvalidInput, "enqueue", "send", {})
+    scene.raises(InvalidInput, "enqueue", "send", {"to": 7})
     scene.raises(InvalidOption, "enqueue", "send", {"to": "x"}, replace_tag=True)
     scene.raises(InvalidOption, "enqueue", "send", {"to": "x"}, delay=1, run_at=datetime(2100, 1, 1, tzinfo=UTC))
 
@@ -129,10 +129,10 @@ def test_enqueue_many_answers_in_the_order_of_its_requests(
     monkeypatch.setattr(options, "KEYED_RUNS", 2)
     requests = [("send", {"to": str(number)}) for number in range(7)]
     made = getattr(scene, ask)("enqueue_many", requests)
-    assert [run.input for run in made] == [payload for _, payload in requests]
+    assert [run.input for run in made] == [input for _, input in requests]
     listed = [*requests, scene.client.request("fail", {"reason": "so"}, priority=3, key=f"many-{ask}")]
     made += getattr(scene, ask)("enqueue_many", listed)
-    assert [run.input for run in made[7:]] == [payload for _, payload in requests] + [{"reason": "so"}]
+    assert [run.input for run in made[7:]] == [input for _, input in requests] + [{"reason": "so"}]
     assert len({run.id for run in made}) == 15
     assert scene.shown(made[-1]) == scene.shown(scene.bell.get(made[-1].id))
     assert made[-1].priority == 3

@@ -36,7 +36,7 @@ SETTINGS: list[dict[str, Any]] = [
         "description": "All of it.",
         "created_by": "ada",
         "enabled": False,
-        "payload": {"to": "ö"},
+        "input": {"to": "ö"},
         "alert_url": "https://alerts.example.com/secret",
         "ping_url": "https://pings.example.com/secret",
     },
@@ -50,7 +50,7 @@ def test_every_setting_is_tried_below() -> None:
 
 def test_a_slash_in_a_name(scene: Scene) -> None:
     """What can be listed can be reached."""
-    made = scene.client.schedules.put("reports/daily", job="send", payload={"to": "x"}, every=3600)
+    made = scene.client.schedules.put("reports/daily", job="send", input={"to": "x"}, every=3600)
     assert made.name == "reports/daily"
     assert scene.client.schedules.pause("reports/daily").paused
     assert scene.same("schedules.get", "reports/daily").paused
@@ -61,7 +61,7 @@ def test_a_slash_in_a_name(scene: Scene) -> None:
 @pytest.mark.parametrize("settings", SETTINGS)
 @pytest.mark.parametrize("ask", ["asked", "awaited"])
 def test_what_is_put_is_what_the_workbell_would_have_put(scene: Scene, ask: str, settings: dict[str, Any]) -> None:
-    given = {"job": "send", "payload": {"to": "x"}} | settings
+    given = {"job": "send", "input": {"to": "x"}} | settings
     made = getattr(scene, ask)("schedules.put", f"remote-{ask}", **given)
     there = scene.bell.schedules.get(f"remote-{ask}")
     assert scene.shown(made) == scene.shown(there)
@@ -80,7 +80,7 @@ def test_what_is_put_is_what_the_workbell_would_have_put(scene: Scene, ask: str,
 CHANGES: list[dict[str, Any]] = [
     {"window": ("01:00", "05:00"), "retry": {"max_retries": 4}, "jitter": timedelta(seconds=9)},
     {"window": None, "retry": None, "tag": None, "user_id": None, "alert_url": None, "description": None},
-    {"job": "fail", "payload": {"reason": "x"}, "at": LATER},
+    {"job": "fail", "input": {"reason": "x"}, "at": LATER},
     {},
 ]
 
@@ -91,7 +91,7 @@ def test_what_is_changed_is_what_the_workbell_would_have_changed(
     scene: Scene, ask: str, changes: dict[str, Any]
 ) -> None:
     """E1: what is not named stays, also what the API does not show; and so does who made it."""
-    given = {"payload": {"to": "x"}, "cron": "0 3 * * *", "timezone": "UTC", "tag": "t", "user_id": "ada", "queue": "q"}
+    given = {"input": {"to": "x"}, "cron": "0 3 * * *", "timezone": "UTC", "tag": "t", "user_id": "ada", "queue": "q"}
     given |= {"alert_url": "https://alerts.example.com/secret", "created_by": "ada", "description": "D"}
     names = (f"there-{ask}", f"here-{ask}")
     for name in names:
@@ -106,8 +106,8 @@ def test_what_is_changed_is_what_the_workbell_would_have_changed(
 
 def test_looking(scene: Scene) -> None:
     schedules = scene.bell.schedules
-    schedules.put("look", job="send", payload={"to": "x"}, cron="0 3 * * *", timezone="Europe/Paris")
-    schedules.put("look-again", job="fail", payload={"reason": "x"}, every=60)
+    schedules.put("look", job="send", input={"to": "x"}, cron="0 3 * * *", timezone="Europe/Paris")
+    schedules.put("look-again", job="fail", input={"reason": "x"}, every=60)
     scene.same("schedules.get", "look")
     scene.same("schedules.list", after="look", limit=1)
     assert len(scene.same("schedules.list")) >= 2
@@ -119,7 +119,7 @@ def test_looking(scene: Scene) -> None:
 def test_pausing_makes_ticks_and_deleting_ends_it(scene: Scene) -> None:
     schedules = scene.bell.schedules
     for ask in (scene.asked, scene.awaited):
-        schedules.put("steered", job="send", payload={"to": "x"}, every=3600)
+        schedules.put("steered", job="send", input={"to": "x"}, every=3600)
         assert ask("schedules.pause", "steered").paused
         assert scene.shown(ask("schedules.resume", "steered")) == scene.shown(schedules.get("steered"))
         scene.same("schedules.ticks", "steered")
@@ -136,8 +136,8 @@ def test_what_cannot_be_put_is_refused_in_the_same_words(scene: Scene) -> None:
         (JobsError, {"cron": "0 3 * * *", "timezone": "Europe/Atlantis"}),
         (InvalidOption, {"at": datetime(2020, 1, 1, tzinfo=UTC)}),
     ):
-        scene.raises(kind, "schedules.put", "bad", job="send", payload={"to": "x"}, **settings)
+        scene.raises(kind, "schedules.put", "bad", job="send", input={"to": "x"}, **settings)
     scene.raises(UnknownJob, "schedules.put", "bad", job="nobody-knows-it", every=60)
     for unknown in ({"evry": 60}, {"every": 60, "overlap": "maybe"}, {"every": 60, "priority": 1000}):
         with pytest.raises(InvalidOption):
-            scene.client.schedules.put("bad", job="send", payload={"to": "x"}, **unknown)  # type: ignore[arg-type]
+            scene.client.schedules.put("bad", job="send", input={"to": "x"}, **unknown)  # type: ignore[arg-type]

@@ -26,7 +26,7 @@ def things(module_scene: Scene) -> dict[str, Any]:
     for number in range(4):
         bell.emit("posts.created", {"number": number})
         bell.notify(7, {"number": number})
-        bell.schedules.put(f"nightly-{number}", job="send", cron="0 3 * * *", payload={"to": "x"})
+        bell.schedules.put(f"nightly-{number}", job="send", cron="0 3 * * *", input={"to": "x"})
         bell.webhooks.test(endpoint.id)
         bell.audit.add("things.made", str(number), actor="ada")
     run = bell.enqueue("send", {"to": "x"})

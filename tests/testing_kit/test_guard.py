@@ -171,7 +171,7 @@ def test_an_application_that_touches_its_store_when_it_is_imported(project: Path
 MARKED = """
 import pytest
 
-from workbell import InvalidPayload, Status, Workbell
+from workbell import InvalidInput, Status, Workbell
 from workbell.testing import retarget
 
 bell = Workbell("sqlite:///shop.db")
@@ -193,7 +193,7 @@ def shop(workbell_memory):
 @pytest.mark.workbell(inline=True)
 def test_inline(shop):
     assert charge.enqueue(order=1).result == 1
-    with pytest.raises(InvalidPayload):
+    with pytest.raises(InvalidInput):
         charge.enqueue(order=object())
 
 @pytest.mark.workbell(inline=True)

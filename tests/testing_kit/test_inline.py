@@ -1,4 +1,4 @@
-"""inline: an enqueue executes, with payload and result as JSON on their way."""
+"""inline: an enqueue executes, with input and result as JSON on their way."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from workbell import InvalidPayload, Retry, Status, Workbell
+from workbell import InvalidInput, Retry, Status, Workbell
 from workbell.testing import inline
 
 
@@ -49,7 +49,7 @@ def test_a_result_that_is_no_json_fails_as_with_a_worker(workbell_memory: Workbe
     with inline(workbell_memory):
         run = bad.enqueue()
         assert (run.status, run.reason) == (Status.FAILED, "result")
-        with pytest.raises(InvalidPayload):
+        with pytest.raises(InvalidInput):
             takes.enqueue(object())  # type: ignore[arg-type]
 
 

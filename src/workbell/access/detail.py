@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Any
 
 from workbell.access.secret_text import without_tokens
-from workbell.errors import InvalidPayload
+from workbell.errors import InvalidInput
 from workbell.logs.secrets import without_secrets
-from workbell.model.payload import clean_text, encode_result
+from workbell.model.json_text import clean_text, encode_result
 
 LIMIT = 4096  # bytes of JSON
 LONGEST = 500  # characters of one text
@@ -39,7 +39,7 @@ def _kept(detail: Any) -> Any:
     found = _without_secrets(detail)
     try:
         encode_result("detail", found, LIMIT)
-    except InvalidPayload:
+    except InvalidInput:
         names = sorted(shown_text(name)[:50] for name in detail)[:20] if isinstance(detail, dict) else []
         return {"left_out": "it is too long for the audit log", "names": names}
     return found

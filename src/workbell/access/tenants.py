@@ -11,7 +11,7 @@ from workbell.errors import InvalidOption, TenantNotFound
 from workbell.model.access import EVERY_TENANT
 from workbell.model.job import NAME_LIMIT
 from workbell.model.job import name as usable_name
-from workbell.model.payload import clean_text
+from workbell.model.json_text import clean_text
 from workbell.model.tenant import Tenant, check_tenant
 from workbell.runs.runtime import Runtime, in_thread
 from workbell.wire.tenants import NEVER

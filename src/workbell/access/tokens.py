@@ -15,7 +15,7 @@ from workbell.errors import InvalidOption, TokenNotFound
 from workbell.model.access import EVERY_TENANT, MADE_WITH, REDEEMED, Token, TokenKind
 from workbell.model.ids import FIRST_ID, is_id, new_id
 from workbell.model.job import NAME_LIMIT
-from workbell.model.payload import clean_text
+from workbell.model.json_text import clean_text
 from workbell.model.users import UserId
 from workbell.runs.runtime import Runtime, in_thread
 from workbell.stores.port import Store

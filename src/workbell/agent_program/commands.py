@@ -20,8 +20,8 @@ from typing import Any
 import msgspec
 
 from workbell.errors import SettingsError
+from workbell.model.json_text import clean_text, encode
 from workbell.model.outcome import Failed, Outcome, Returned
-from workbell.model.payload import clean_text, encode
 from workbell.model.run import Run
 
 TAIL = 64 * 1024  # bytes of output that are stored, the last ones
@@ -106,7 +106,7 @@ async def run_command(name: str, command: Command, run: Run, folder: Path, stop:
             start_new_session=True,  # so that what it starts can be ended with it
         )
     except CannotFill as error:
-        return Failed(f"command {name}: {error}.", "payload", final=True)
+        return Failed(f"command {name}: {error}.", "input", final=True)
     except (OSError, ValueError) as error:
         return Failed(f"command {name} could not be started: {error}.", "command", final=True)
     output = OutputTail()

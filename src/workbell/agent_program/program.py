@@ -36,8 +36,8 @@ from workbell.errors import (
 from workbell.logs.exceptions import loggable
 from workbell.logs.facts import run_facts
 from workbell.model.agent import CAPACITY, Ending
+from workbell.model.json_text import clean_text
 from workbell.model.outcome import HANDED_BACK, EndedOutcome, Failed, Outcome, Raised
-from workbell.model.payload import clean_text
 from workbell.process.verb_threads import on_own_thread
 from workbell.remote.asking import call_of
 from workbell.wire import agents

@@ -23,7 +23,7 @@ class Refused(WorkbellError):
 REFUSALS: dict[str, type[WorkbellError]] = {
     kind.__name__: kind
     for kind in (Unauthorized, Forbidden, AgentNotFound, AgentExists, RunNotFound, LeaseLost, TooMany)
-} | dict.fromkeys(("InvalidRequest", "InvalidOption", "InvalidPayload", "TooLarge"), Refused)
+} | dict.fromkeys(("InvalidRequest", "InvalidOption", "InvalidInput", "TooLarge"), Refused)
 FINAL = (400, 413, 422)  # statuses of a request that does not fit, and will not fit later
 TOO_MANY = 429
 

@@ -6,6 +6,7 @@ from functools import partial
 from typing import assert_never
 
 from workbell.model.agent import Ending
+from workbell.model.json_text import decode
 from workbell.model.outcome import (
     Died,
     EndedOutcome,
@@ -18,7 +19,6 @@ from workbell.model.outcome import (
     Returned,
     failed_of,
 )
-from workbell.model.payload import decode
 from workbell.wire.agents import ResultBody
 
 MOST_KINDS = 50

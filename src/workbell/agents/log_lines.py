@@ -10,8 +10,8 @@ from workbell.errors import InvalidOption
 from workbell.handlers.run_logger import LETTERS, LEVEL_LETTERS, LINES
 from workbell.model.agent import MOST_LINES
 from workbell.model.clock import aware
+from workbell.model.json_text import clean_text, encode
 from workbell.model.log_line import LogLine
-from workbell.model.payload import clean_text, encode
 from workbell.model.run import Run
 from workbell.stores.port import Store
 from workbell.wire.agents import AgentLogLine

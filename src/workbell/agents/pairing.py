@@ -20,8 +20,8 @@ from workbell.model.access import Scope, Token, TokenKind
 from workbell.model.agent import Agent
 from workbell.model.clock import span
 from workbell.model.ids import new_id
+from workbell.model.json_text import clean_text
 from workbell.model.pairing import PairingTerms, terms_of
-from workbell.model.payload import clean_text
 from workbell.runs.runtime import Runtime
 from workbell.stores.port import Store
 

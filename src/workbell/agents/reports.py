@@ -11,8 +11,8 @@ from typing import Any, assert_never
 from workbell.errors import InvalidOption, WorkbellError
 from workbell.model.agent import Ending
 from workbell.model.clock import seconds
+from workbell.model.json_text import clean_text, encode_result
 from workbell.model.outcome import HANDED_BACK, EndedOutcome, Failed, Later, Outcome, Returned
-from workbell.model.payload import clean_text, encode_result
 from workbell.model.run import Run
 from workbell.wire.agents import AttemptReport
 

@@ -24,8 +24,8 @@ from workbell.errors import AgentNotFound, InvalidOption, LeaseLost, RunNotFound
 from workbell.model.agent import CAPACITY, LONGEST_LEASE, MOST_HELD, MOST_JOBS, SHORTEST_LEASE, Agent
 from workbell.model.clock import span
 from workbell.model.ids import id_of, is_id
+from workbell.model.json_text import clean_text, encode
 from workbell.model.outcome import Outcome, decide
-from workbell.model.payload import clean_text, encode
 from workbell.model.run import Run, Status
 from workbell.runs.runtime import Runtime
 from workbell.stores.port import Held, Renewed

@@ -42,7 +42,7 @@ def meant(action: Action, wanted: FilterOptions) -> FilterOptions:
     return {**wanted, "status": named or MEANT[action]}
 
 
-def as_payload(action: Action, wanted: Filter, dry_run: bool) -> dict[str, Any]:
+def as_input(action: Action, wanted: Filter, dry_run: bool) -> dict[str, Any]:
     """The arguments of the job."""
     given = {name: value for name in WORDS if (value := getattr(wanted, name)) not in (None, ())}
     return {
@@ -65,7 +65,7 @@ def _as_json(word: str, value: Any) -> Any:
 
 
 def as_options(words: dict[str, Any]) -> FilterOptions:
-    """The filter of a payload, in the words of `bell.runs`."""
+    """The filter in an input, in the words of `bell.runs`."""
     given = (name for name in names_of(WordKind.TIME) if words.get(name) is not None)
     times = {name: datetime.fromisoformat(words[name]) for name in given}
     options: FilterOptions = {**words, **times}  # type: ignore[typeddict-item]

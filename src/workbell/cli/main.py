@@ -86,7 +86,7 @@ def run(args: Sequence[str] | None = None, program: str = "workbell") -> int:
         sys.stdout.flush()
         return answer if isinstance(answer, int) else 0
     except click.ClickException as error:
-        error.show()
+        _translated(error).show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         _complain("interrupted.")
@@ -107,6 +107,22 @@ def run(args: Sequence[str] | None = None, program: str = "workbell") -> int:
             f"{type(error).__name__}: {error}. This should not happen; WORKBELL_LOG_LEVEL=debug shows where it did."
         )
         return BUG
+
+
+def _translated(error: click.ClickException) -> click.ClickException:
+    """Suggest our word for an option that other job systems have; click suggests only what is spelt like it."""
+    from workbell.model.suggestions import translate
+
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return error
+    known: dict[str, str] = {}
+    for parameter in error.ctx.command.params:
+        for word in parameter.opts:
+            known[word.lstrip("-")] = repr(word) if word.startswith("-") else f"the argument {word.upper()}"
+    ours = translate(error.option_name.lstrip("-"), known)
+    if ours is None:
+        return error
+    return click.NoSuchOption(error.option_name, f"{error.message} Did you mean {known[ours]}?", ctx=error.ctx)
 
 
 def _end_quietly() -> int:

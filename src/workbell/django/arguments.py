@@ -13,7 +13,7 @@ from django.db.models import Model, QuerySet
 
 from workbell.django.compat import normalize_json
 from workbell.django.errors import InvalidArgument
-from workbell.errors import InvalidPayload, JobsError
+from workbell.errors import InvalidInput, JobsError
 from workbell.handlers.signature import Signature
 
 NAMED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -63,7 +63,7 @@ class TaskArguments:
             return
         try:
             self._types.encode({name: plain[name] for name in self._checked if name in plain})
-        except InvalidPayload as error:
+        except InvalidInput as error:
             raise InvalidArgument(f"task{str(error).removeprefix('job')}") from None
 
     def _plain(self, name: str, value: Any) -> Any:

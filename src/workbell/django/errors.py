@@ -3,10 +3,10 @@ without an exception of their own."""
 
 from __future__ import annotations
 
-from workbell.errors import InvalidPayload
+from workbell.errors import InvalidInput
 
 
-class InvalidArgument(InvalidPayload, TypeError):
+class InvalidArgument(InvalidInput, TypeError):
     """An argument does not fit the task. It is a TypeError as well, which Django's own backends raise."""
 
 

@@ -17,8 +17,8 @@ from workbell.errors import StoreError, StoreUnavailable
 from workbell.model import state
 from workbell.model.ids import new_id
 from workbell.model.job import CLEAN, Job
+from workbell.model.json_text import clean_text
 from workbell.model.keys import KeyScope, stored_key
-from workbell.model.payload import clean_text
 from workbell.model.run import Lane, NewRun, Options, Run, Status
 from workbell.runs.booking import Booking
 from workbell.stores.port import Filter, Held, LeaseTerms, Pick, Store

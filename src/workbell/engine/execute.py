@@ -69,7 +69,7 @@ def call_plain(work: Work, context: Context | None) -> Outcome:
     try:  # checked again, because the code may have changed since the enqueue
         given = work.job.signature.decode(work.run.input_text)
     except Exception as error:  # noqa: BLE001  types of the application's own can raise anything
-        return Raised(error, "payload")
+        return Raised(error, "input")
     function = work.job.function
     here = current_run.set(work.run)
     try:
@@ -94,7 +94,7 @@ async def call_async(work: Work, context: Context | None) -> Outcome:
     try:  # checked again, because the code may have changed since the enqueue
         given = work.job.signature.decode(work.run.input_text)
     except Exception as error:  # noqa: BLE001  types of the application's own can raise anything
-        return Raised(error, "payload")
+        return Raised(error, "input")
     function = work.job.function
     limit = work.timeout
     here = current_run.set(work.run)

@@ -22,7 +22,7 @@ from workbell.engine.terms import find_terms, this_process
 from workbell.errors import JobsError, StoreError, StoreUnavailable
 from workbell.handlers.registry import Registry
 from workbell.model.job import RunTerms
-from workbell.model.payload import clean_text
+from workbell.model.json_text import clean_text
 from workbell.model.run import NewRun, Run
 from workbell.model.run_defaults import Maker
 from workbell.model.schedule import DueSchedule, Overlap, Schedule, ScheduleChange

@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 
 from workbell.engine.work import Work
-from workbell.errors import InvalidPayload
+from workbell.errors import InvalidInput
 from workbell.handlers.files import Storage
 from workbell.model.outcome import Raised
 from workbell.process.verb_threads import on_own_thread
@@ -31,7 +31,7 @@ def _kept(work: Work, refused: Raised) -> Raised:
         file = Storage(folder, tenant=run.tenant).put(refused.unstored, filename=f"result-{run.id}.json")
     except Exception as error:  # noqa: BLE001  whatever the disk says, the run must be booked
         words = f"{refused.error} It could not be kept as a file in {folder}: {error}."
-        return Raised(InvalidPayload(words), refused.reason, final=True)
+        return Raised(InvalidInput(words), refused.reason, final=True)
     where = f"{Path(folder).absolute()} on {socket.gethostname()}"
     kept = f'Until you delete it, it is kept as file {file.id} in {where}: bell.files.open("{file.id}").'
-    return Raised(InvalidPayload(f"{refused.error} {kept}"), f"{refused.reason}; kept as file {file.id}", final=True)
+    return Raised(InvalidInput(f"{refused.error} {kept}"), f"{refused.reason}; kept as file {file.id}", final=True)

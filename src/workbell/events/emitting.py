@@ -14,8 +14,8 @@ from workbell.model.clock import aware
 from workbell.model.event import SYSTEM_SOURCE, EmitKey, Event
 from workbell.model.ids import new_id
 from workbell.model.job import name
+from workbell.model.json_text import encode
 from workbell.model.patterns import check_type
-from workbell.model.payload import encode
 from workbell.model.run import Added
 from workbell.model.system_events import SYSTEM_TYPES
 from workbell.runs.runtime import Runtime

@@ -29,7 +29,7 @@ class Destination(NamedTuple):
 
     lane: Lane
     said: RunDefaults
-    template: str | None = None  # the payload template of the job
+    template: str | None = None  # the input template of the job
     refusal: str | None = None  # why no runs are made
 
 
@@ -60,7 +60,7 @@ def fan_out(
 def request_for(event: Event, subscriber: Subscriber, now: datetime, destination: Destination, maker: Maker) -> NewRun:
     """The run that an event makes for a trigger or an endpoint; it names the event, and carries nothing of it.
 
-    Of a job that is a definition, its input is the payload template.
+    Where the job is a definition, its input is the template of the definition.
     """
     return made_by_rule(
         destination.lane,

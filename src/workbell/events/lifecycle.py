@@ -17,7 +17,7 @@ from workbell.handlers.current_run import depth_behind
 from workbell.model.event import SYSTEM_SOURCE, Event
 from workbell.model.ids import new_id
 from workbell.model.job import ALERT, CLEAN, DELIVERY
-from workbell.model.payload import clean_text
+from workbell.model.json_text import clean_text
 from workbell.model.run import Run
 from workbell.model.schedule import Schedule, Tick
 from workbell.model.state import Move, Transition

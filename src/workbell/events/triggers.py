@@ -25,8 +25,8 @@ from workbell.model.event_subscribers import Matched
 from workbell.model.ids import is_id, new_id
 from workbell.model.job import DELIVERY, Job
 from workbell.model.job import name as checked_name
+from workbell.model.json_text import clean_text
 from workbell.model.patterns import check_pattern
-from workbell.model.payload import clean_text
 from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
 from workbell.model.run_settings import RunSettings, check_tag, read_settings
 from workbell.model.suggestions import list_options

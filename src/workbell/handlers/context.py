@@ -13,7 +13,7 @@ from workbell.handlers.current_run import on_behalf_of
 from workbell.handlers.known_events import known_events
 from workbell.handlers.run_logger import RunLogger, SaveLine
 from workbell.model.clock import EPOCH
-from workbell.model.payload import clean_text, encode
+from workbell.model.json_text import clean_text, encode
 from workbell.model.request import plain_request
 from workbell.model.run import Attempt, Lane, Run, Status
 from workbell.stores.port import Held, newest_attempts
@@ -131,10 +131,10 @@ class Context:
         if not self._report(Held(self.run.id, self.run.token), text):
             raise LeaseLost(f"run {self.run.id}: another worker holds it now; stop.")
 
-    def enqueue(self, job: str, payload: dict[str, Any] | None = None, **options: Any) -> Run:
+    def enqueue(self, job: str, input: dict[str, Any] | None = None, **options: Any) -> Run:
         """Enqueue another run for the same tenant."""
         with self._behalf():
-            return self._services.write([self._services.request(job, payload, **options)])[0]
+            return self._services.write([self._services.request(job, input, **options)])[0]
 
     def emit(
         self,

@@ -1,4 +1,4 @@
-"""Definitions: jobs as data, cached. Each gives a name, a payload template and options to the code of another job.
+"""Definitions: jobs as data, cached. Each gives a name, an input template and options to the code of another job.
 
 A version number in the store changes with them. It is read at most once a second, and only by those who meet a job
 that their own code does not declare: so a changed definition is seen by other processes within a second.

@@ -40,7 +40,7 @@ def input_schema(arguments: type[msgspec.Struct], defaults: Mapping[str, Any]) -
 
 
 def schema_with_template(schema: dict[str, Any] | None, template: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The schema of what is left to give: the fields of a payload template have defaults, and are not required."""
+    """The schema of what is left to give: the fields of an input template have defaults, and are not required."""
     if schema is None or not template:
         return schema
     properties = dict(schema.get("properties", {}))

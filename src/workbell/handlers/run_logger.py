@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from workbell.logs.facts import message_of, run_facts, stack_of
+from workbell.model.json_text import clean_text
 from workbell.model.log_line import LogLine
-from workbell.model.payload import clean_text
 from workbell.model.run import Run
 
 log = logging.getLogger("workbell.job")

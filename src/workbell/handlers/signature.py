@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from workbell.errors import InvalidPayload, JobsError
+from workbell.errors import InvalidInput, JobsError
 from workbell.handlers.context import Context
 from workbell.handlers.input_schema import input_schema
+from workbell.model.json_text import encode, encode_other
 from workbell.model.merge_patch import merge_patch
-from workbell.model.payload import encode, encode_other
 from workbell.model.request import NAMES as OPTIONS
 
 _WITH_PATH = re.compile("(.*) - at `([^`]*)`", re.DOTALL)
@@ -89,26 +89,26 @@ class Signature:
         if not args:
             return kwargs
         if len(args) > len(self._positional):
-            raise InvalidPayload(
+            raise InvalidInput(
                 f"job {self.job} takes {len(self._positional)} arguments by position, and {len(args)} were given."
             )
         bound = dict(zip(self._positional, args, strict=False))
         twice = bound.keys() & kwargs.keys()
         if twice:
-            raise InvalidPayload(f"job {self.job}: the argument {min(twice)!r} was given twice.")
+            raise InvalidInput(f"job {self.job}: the argument {min(twice)!r} was given twice.")
         return bound | kwargs
 
     def encode(self, arguments: dict[str, Any]) -> str:
         """Arguments as JSON, checked against the signature."""
-        text = encode(f"job {self.job}: the payload", arguments)
+        text = encode(f"job {self.job}: the input", arguments)
         if not PLAIN.issuperset(map(type, arguments.values())):
             self._refuse_bytes(arguments)
         self._check(text)
         return text
 
     def encode_onto(self, template: dict[str, Any], arguments: dict[str, Any]) -> str:
-        """Arguments merged onto a payload template (RFC 7396), as JSON; what comes of it is checked."""
-        given = encode(f"job {self.job}: the payload", arguments)
+        """Arguments merged onto an input template (RFC 7396), as JSON; what comes of it is checked."""
+        given = encode(f"job {self.job}: the input", arguments)
         if not PLAIN.issuperset(map(type, arguments.values())):
             self._refuse_bytes(arguments)
         return self.encode(merge_patch(template, msgspec.json.decode(given)))
@@ -127,17 +127,17 @@ class Signature:
             _read_plainly({name: value}, msgspec.defstruct("Argument", alone))
         except TypeError:
             why = "a dict in it has a key that is neither a text nor a number"
-            raise InvalidPayload(f"job {self.job}: the argument {name!r}: {why}; convert its keys.") from None
+            raise InvalidInput(f"job {self.job}: the argument {name!r}: {why}; convert its keys.") from None
         except msgspec.ValidationError as error:
             if "got `bytes`" in str(error):  # whatever else does not fit is seen in the JSON
                 wrong = self._sentence(str(error))
-                raise InvalidPayload(f"job {self.job}: {wrong}; decode them first, as in value.decode().") from None
+                raise InvalidInput(f"job {self.job}: {wrong}; decode them first, as in value.decode().") from None
 
     def _check(self, text: str) -> Any:
         try:
             return self._decoder.decode(text)
         except (msgspec.ValidationError, msgspec.DecodeError) as error:
-            raise InvalidPayload(f"job {self.job}: {self._sentence(str(error))}.") from error
+            raise InvalidInput(f"job {self.job}: {self._sentence(str(error))}.") from error
 
     def _sentence(self, message: str) -> str:
         """Error message of msgspec, rewritten for arguments."""
@@ -205,6 +205,6 @@ def _decode_other(kind: type, value: Any) -> Any:
     if callable(validate):
         try:
             return validate(value)
-        except ValueError as error:  # msgspec adds where in the payload it happened
+        except ValueError as error:  # msgspec adds where in the input it happened
             raise ValueError(" ".join(str(error).split())) from error
     raise TypeError(f"{kind.__qualname__} cannot be read from JSON; use a dataclass or plain values")

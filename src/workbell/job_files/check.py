@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
-from workbell.errors import InvalidOption, InvalidPayload, JobsError, WorkbellError
+from workbell.errors import InvalidInput, InvalidOption, JobsError, WorkbellError
 from workbell.handlers.alert_urls import checked_url
 from workbell.handlers.event_handler import Handler
 from workbell.handlers.job_function import JobFunction
@@ -140,13 +140,13 @@ class Check:
             self._note("run", str(error))
             return
         self._check_limits(signature)
-        if "payload" not in self._settings and self._values.get("payload") is not None:
+        if "input" not in self._settings and self._values.get("input") is not None:
             return  # it is invalid, which is reported already
         try:
-            signature.encode(self._settings.get("payload", {}))
-        except InvalidPayload as error:
-            name = "payload" if "payload" in self._settings else "run"
-            self._note(name, f"{error} {_payload_remedy(run, signature)}")
+            signature.encode(self._settings.get("input", {}))
+        except InvalidInput as error:
+            name = "input" if "input" in self._settings else "run"
+            self._note(name, f"{error} {_input_remedy(run, signature)}")
 
     def _handler(self, run: Callable[..., Any]) -> Callable[..., Any]:
         """The function as it is called; an event fills in some of its parameters."""
@@ -201,8 +201,8 @@ def _unsuitable(run: Any) -> str | None:
     return None
 
 
-def _payload_remedy(run: Callable[..., Any], signature: Signature) -> str:
+def _input_remedy(run: Callable[..., Any], signature: Signature) -> str:
     first = next(iter(inspect.signature(run).parameters.values()), None)
     if first is not None and not signature.wants_context and first.annotation is first.empty:
-        return f"Set payload = {{…}} in the file; or, if {first.name} is to be the context, name it ctx."
-    return "Set payload = {…} in the file."
+        return f"Set input = {{…}} in the file; or, if {first.name} is to be the context, name it ctx."
+    return "Set input = {…} in the file."

@@ -45,7 +45,7 @@ class JobFile(RunDefaults, frozen=True, kw_only=True, eq=False, omit_defaults=Fa
     isolation: Isolation | None = None
     queue: str = QUEUE
     enabled: bool = True
-    payload: dict[str, Any] = msgspec.field(default_factory=dict)
+    input: dict[str, Any] = msgspec.field(default_factory=dict)
     alert_url: str | None = None
     ping_url: str | None = None
     description: str = ""

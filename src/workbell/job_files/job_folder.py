@@ -245,7 +245,7 @@ class JobFolder:
     def _declaration(self, file: JobFile) -> Declaration:
         job = self._runtime.registry.find(file.name)
         assert job is not None
-        settings: dict[str, Any] = {"cron": file.schedule, "payload": file.payload, "enabled": file.enabled}
+        settings: dict[str, Any] = {"cron": file.schedule, "input": file.input, "enabled": file.enabled}
         settings["description"] = file.description.partition("\n")[0]
         settings |= {name: value for name in OF_TICKS if (value := getattr(file, name)) is not None}
         return Declaration(file.name, job, settings)  # type: ignore[arg-type]  # its keys come from a file

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from workbell.model.payload import clean_text
+from workbell.model.json_text import clean_text
 from workbell.trust.imports import is_foreign
 
 

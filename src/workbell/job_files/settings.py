@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 from workbell.errors import InvalidEvent, JobsError
 from workbell.model.alert import URLS
 from workbell.model.clock import seconds
+from workbell.model.json_text import encode
 from workbell.model.limit import Limits
 from workbell.model.patterns import check_pattern
-from workbell.model.payload import encode
 from workbell.model.run import Outside
 from workbell.model.run_settings import READERS as RUN_READERS
 from workbell.model.schedule import CatchUp, Overlap
@@ -85,12 +85,12 @@ def _read_enabled(value: Any) -> bool:
     return value
 
 
-def _read_payload(value: Any) -> dict[str, Any]:
+def _read_input(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise JobsError(f"payload: expected a dict of arguments for run, got {_kind(value)}.")
+        raise JobsError(f"input: expected a dict of arguments for run, got {_kind(value)}.")
     if not all(isinstance(key, str) for key in value):
-        raise JobsError("payload: its keys must be names of arguments of run.")
-    encode("payload", value)
+        raise JobsError("input: its keys must be names of arguments of run.")
+    encode("input", value)
     return value
 
 
@@ -131,13 +131,13 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "rate": _read_limit("rate"),
     "rate_key": _read_limit("rate_key"),
     "enabled": _read_enabled,
-    "payload": _read_payload,
+    "input": _read_input,
     "description": _read_description,
     "on": _read_on,
 }
 ISOLATION = ("isolate", "memory_limit", "cpu_limit")
 SETTINGS = ("schedule", "timezone", "window", *READERS, *ISOLATION, *URLS)
 # Settings that need a schedule.
-OF_TICKS = ("timezone", "window", "outside", "overlap", "catch_up", "jitter", "payload")
+OF_TICKS = ("timezone", "window", "outside", "overlap", "catch_up", "jitter", "input")
 # Common words: a name that is merely close to one of them is not reported as misspelt.
-NOT_GUESSED = frozenset({"on", "tag", "target", "user_id", "expires"})
+NOT_GUESSED = frozenset({"input", "on", "tag", "target", "user_id", "expires"})

@@ -7,7 +7,7 @@ from typing import Any
 
 from workbell.logs.secrets import without_secrets
 from workbell.model.error_text import class_path
-from workbell.model.payload import clean_text
+from workbell.model.json_text import clean_text
 from workbell.model.run import Run
 
 RUN = ("run_id", "job", "queue", "attempt", "tenant", "worker_id")

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from workbell.model.clock import span
-from workbell.model.payload import clean_text
+from workbell.model.json_text import clean_text
 
 
 class Cancel(msgspec.Struct, frozen=True):

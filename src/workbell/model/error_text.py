@@ -25,7 +25,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from workbell.model.payload import ERROR_LIMIT, clean_text
+from workbell.model.json_text import ERROR_LIMIT, clean_text
 from workbell.model.retry import error_name
 
 FRAMES = (10, 20)  # shown of one exception: the first, where it came from, and the last, where it was raised

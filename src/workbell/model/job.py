@@ -59,7 +59,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     tenant: str = TENANT
     queue: str = QUEUE
     description: str = ""
-    payload_template: str | None = None
+    input_text: str | None = None
     retry: Retry | None = None
     timeout: float | None = None
     concurrency: int | None = None
@@ -87,13 +87,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         return self.is_definition and self.handler == self.name
 
     @property
-    def payload(self) -> dict[str, Any]:
-        """The payload template: what the input of each run is merged onto."""
-        return {} if self.payload_template is None else msgspec.json.decode(self.payload_template)
+    def input(self) -> dict[str, Any]:
+        """The input template: what the input of each run is merged onto."""
+        return {} if self.input_text is None else msgspec.json.decode(self.input_text)
 
     @property
     def terms(self) -> RunTerms:
-        template = self.payload_template if self.is_definition else None
+        template = self.input_text if self.is_definition else None
         refusal = None
         if self.unreadable is not None:
             refusal = f"job {self.name}: {self.unreadable}"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from workbell.errors import InvalidOption
-from workbell.model.payload import decode
+from workbell.model.json_text import decode
 from workbell.model.rate import Rate, Starts
 from workbell.model.run import Lane
 
@@ -139,7 +139,7 @@ def limit_of_tenant(tenant: str, concurrency: int | None, rate: str | None) -> L
 
 
 def limit_key(limits: Limits, input_text: str | None) -> str | None:
-    """The value of the key in a payload, as a text; none, if nothing is counted by a key."""
+    """The value of the key in an input, as a text; none, if nothing is counted by a key."""
     path = limits.key
     if path is None:
         return None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbell.model.payload import decode, encode
+from workbell.model.json_text import decode, encode
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
     """The target with a patch applied; both are JSON values, and neither is changed.
 
-    The recursion is as deep as the patch, and payloads have a limit of depth.
+    The recursion is as deep as the patch, and inputs have a limit of depth.
     """
     if not isinstance(patch, dict):
         return patch
@@ -24,9 +24,9 @@ def merge_patch(target: Any, patch: Any) -> Any:
 
 
 def merge_input(job: str, template: str | None, given: str | None) -> str | None:
-    """The input of a run, as JSON: what was given, merged onto the job's payload template, if it has one."""
+    """The input of a run, as JSON: what was given, merged onto the job's input template, if it has one."""
     if template is None:
         return given
     if given is None or given == "{}":
         return template
-    return encode(f"job {job}: the payload, merged onto its template,", merge_patch(decode(template), decode(given)))
+    return encode(f"job {job}: the input, merged onto its template,", merge_patch(decode(template), decode(given)))

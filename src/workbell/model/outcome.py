@@ -8,12 +8,12 @@ from typing import Any, assert_never
 
 import msgspec
 
-from workbell.errors import InvalidPayload
+from workbell.errors import InvalidInput
 from workbell.model import state
 from workbell.model.cancel_snooze import Cancel, RetryAfter, Snooze, TryAgain
 from workbell.model.clock import span
 from workbell.model.error_text import describe_error, describe_words
-from workbell.model.payload import clean_text, encode_any, encode_result, within_limits
+from workbell.model.json_text import clean_text, encode_any, encode_result, within_limits
 from workbell.model.request import reschedule
 from workbell.model.retry import DEFAULT, Retry, kinds_of
 from workbell.model.run import Run
@@ -89,7 +89,7 @@ def read_return(value: Any) -> Outcome:
         return Raised(error, "result", final=True)
     try:
         return Returned(within_limits(RESULT, data))
-    except InvalidPayload as error:
+    except InvalidInput as error:
         return Raised(error, "result", final=True, unstored=data)
 
 

@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from workbell.errors import InvalidOption
 from workbell.model.field_types import Name, User, When
-from workbell.model.payload_fields import FieldFilter, Scalar
+from workbell.model.input_fields import FieldFilter, Scalar
 from workbell.model.run import Status
 from workbell.model.users import UserId
 
@@ -123,7 +123,7 @@ class FilterOptions(TypedDict, total=False):
     until: datetime | None
     """Made before this time."""
     input: Mapping[str, Scalar] | None
-    """Fields of the payload, by dotted paths: `{"customer.id": 42}`."""
+    """Fields of the input, by dotted paths: `{"customer.id": 42}`."""
 
 
 class Filter(NamedTuple):

@@ -13,7 +13,7 @@ from workbell.model.alert import URLS, repr_without_urls, shown_url, without_url
 from workbell.model.clock import Instant
 from workbell.model.event import Event
 from workbell.model.job import TENANT
-from workbell.model.payload import decode
+from workbell.model.json_text import decode
 from workbell.model.retry import policy_of
 from workbell.model.run import NewRun, Outside, Run
 from workbell.model.run_defaults import RunDefaults
@@ -62,7 +62,7 @@ class FireStatus(StrEnum):
 class ScheduleOptions(RunDefaults, frozen=True, omit_defaults=True, gc=False):
     """Settings of a schedule that nothing searches by, with those of its runs; stored together as JSON."""
 
-    payload: str | None = None
+    input: str | None = None
     window: tuple[str, str] | None = None
     outside: Outside = Outside.DEFER
     overlap: Overlap = Overlap.SKIP
@@ -135,9 +135,9 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.active and (failed or self.unreadable is not None)
 
     @property
-    def payload(self) -> dict[str, Any]:
+    def input(self) -> dict[str, Any]:
         """The arguments of every run it makes."""
-        return decode(self.options.payload) or {}
+        return decode(self.options.input) or {}
 
     @property
     def failure_count(self) -> int:

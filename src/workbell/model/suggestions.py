@@ -1,9 +1,12 @@
-"""Suggestions for misspelt option names."""
+"""Suggestions for misspelt option names, and for the words of other job systems."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from difflib import get_close_matches
+
+# What other job systems say, and our words for it: the first that is known where it was said.
+FOREIGN = {"payload": ("input", "data")}
 
 
 def list_options(word: str, known: Collection[str], *, called: str = "options") -> str:
@@ -17,7 +20,14 @@ def list_options(word: str, known: Collection[str], *, called: str = "options") 
 
 def find_near(word: str, known: Collection[str]) -> str | None:
     """The known name that was probably meant."""
+    if (translated := translate(word, known)) is not None:
+        return translated
     # Also by its last part: `max_retries` means `retry`.
     names = sorted(known)
     near = get_close_matches(word, names, 1) or get_close_matches(word.rpartition("_")[2], names, 1)
     return near[0] if near else None
+
+
+def translate(word: str, known: Collection[str]) -> str | None:
+    """The known name for a word of other job systems."""
+    return next((ours for ours in FOREIGN.get(word, ()) if ours in known), None)

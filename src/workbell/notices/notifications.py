@@ -12,8 +12,8 @@ from typing import Any
 
 from workbell.errors import InvalidOption
 from workbell.model.ids import is_id, new_id
+from workbell.model.json_text import encode
 from workbell.model.notification import Notification
-from workbell.model.payload import encode
 from workbell.model.run_settings import read_user
 from workbell.model.users import UserId
 from workbell.notices.push_message import Broadcast, Message, SendToUser

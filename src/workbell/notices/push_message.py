@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from workbell.model.payload import decode
+from workbell.model.json_text import decode
 from workbell.model.users import UserId
 
 

@@ -79,10 +79,10 @@ class Client(ClientVerbs):
     # Enqueue
 
     def request(
-        self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]
+        self, job: str, input: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]
     ) -> RemoteRequest:
         """A request for `enqueue_many`; nothing is sent yet."""
-        return request(job, payload, options)
+        return request(job, input, options)
 
     def enqueue_many(self, requests: Iterable[Requested]) -> list[MadeRun]:
         """Enqueue many runs: `client.enqueue_many(("send", {"to": a}) for a in addresses)`.
@@ -150,6 +150,6 @@ def _as_request(one: Requested) -> RemoteRequest:
         return one
     if not isinstance(one, tuple) or len(one) not in (1, 2) or not isinstance(one[0], str):
         raise InvalidOption(
-            f"enqueue_many: {type(one).__name__} is no request; give (job, payload), or client.request(job, …)."
+            f"enqueue_many: {type(one).__name__} is no request; give (job, input), or client.request(job, …)."
         )
     return request(one[0], one[1] if len(one) == 2 else None, {})

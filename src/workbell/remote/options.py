@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, NoReturn
 
 import msgspec
 
-from workbell.errors import InvalidOption, InvalidPayload
+from workbell.errors import InvalidInput, InvalidOption
 from workbell.model.clock import aware, seconds
 from workbell.model.ids import new_id
 from workbell.model.job import name
-from workbell.model.payload import check_finite, encode
+from workbell.model.json_text import check_finite, encode
 from workbell.model.request import EnqueueOptions, check_names
 from workbell.model.retry import read_retry
 
@@ -30,17 +30,17 @@ class RemoteRequest(NamedTuple):
     keyed: bool = False
 
 
-def request(job: object, payload: dict[str, Any] | None, options: EnqueueOptions) -> RemoteRequest:
+def request(job: object, input: dict[str, Any] | None, options: EnqueueOptions) -> RemoteRequest:
     """A request for a run, checked as far as that is possible from here."""
     check_names(options)
     if options.get("connection") is not None:
         no_connection()
     job_name = name_of_job(job)
-    if payload is not None and not isinstance(payload, dict):
-        raise InvalidPayload(f"job {job_name}: the payload must be a dict of arguments, got {type(payload).__name__}.")
+    if input is not None and not isinstance(input, dict):
+        raise InvalidInput(f"job {job_name}: the input must be a dict of arguments, got {type(input).__name__}.")
     fields: dict[str, Any] = {"job": job_name}
-    if payload:
-        fields["input"] = msgspec.Raw(encode(f"job {job_name}: the payload", payload).encode())
+    if input:
+        fields["input"] = msgspec.Raw(encode(f"job {job_name}: the input", input).encode())
     for word, value in options.items():
         if word not in ("tenant", "connection"):
             fields[word] = as_json(word, value)

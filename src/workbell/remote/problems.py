@@ -14,7 +14,7 @@ from workbell.errors import (
     ServiceUnavailable,
     WorkbellError,
 )
-from workbell.model.payload import clean_text
+from workbell.model.json_text import clean_text
 from workbell.remote.call import RemoteCall, Reply
 from workbell.wire.problem import BY_STATUS, PROBLEM_JSON, TYPE
 

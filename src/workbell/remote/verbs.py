@@ -70,7 +70,7 @@ class RemoteRuns(RemotePart):
     ) -> builtins.list[FoundRun]:
         """Runs by filter, newest first; `before` is the id of the last run of the page before.
 
-        `client.runs(status="failed", since=yesterday, input={"customer.id": 42})`. By an event, a field of the payload or
+        `client.runs(status="failed", since=yesterday, input={"customer.id": 42})`. By an event, a field of the input or
         `retried` all runs are read that the other words leave; `page_of_runs` stops after a while.
         """
         return self._transport.follow(plans.runs_call(before=before, limit=limit, **wanted))
@@ -282,23 +282,21 @@ class RemoteJobs(RemotePart):
         name: str,
         *,
         handler: str | JobFunction[Any, Any],
-        payload: dict[str, Any] | None = None,
+        input: dict[str, Any] | None = None,
         enabled: bool | None = None,
         **options: Unpack[JobOptions],
     ) -> Job:
-        """Make or replace a definition: `client.jobs.put("email-eu", handler="email", payload={"region": "eu"})`.
+        """Make or replace a definition: `client.jobs.put("email-eu", handler="email", input={"region": "eu"})`.
 
         `handler` is the job whose code runs; it may be one that no worker has yet. A job whose code is in another
-        language is its own handler: `client.jobs.put("greet", handler="greet")`. `payload` is the template that the
+        language is its own handler: `client.jobs.put("greet", handler="greet")`. `input` is the template that the
         input of each run is merged onto (RFC 7396). The options are those of `@client.job`, and nothing is taken over
         from the handler's job. Every setting is replaced: one that you leave out is not set any more, but `enabled`
         stays as it is. `update` changes single settings. Put again with the same settings, nothing changes. With
         `expected`, only if it still has that `version`; 0: if there is none.
         """
         return self._transport.follow(
-            ask(
-                BY_VERB["jobs.put"], {"name": name, "handler": handler, "payload": payload, "enabled": enabled}, options
-            )
+            ask(BY_VERB["jobs.put"], {"name": name, "handler": handler, "input": input, "enabled": enabled}, options)
         )
 
     async def aput(
@@ -306,14 +304,12 @@ class RemoteJobs(RemotePart):
         name: str,
         *,
         handler: str | JobFunction[Any, Any],
-        payload: dict[str, Any] | None = None,
+        input: dict[str, Any] | None = None,
         enabled: bool | None = None,
         **options: Unpack[JobOptions],
     ) -> Job:
         return await self._transport.afollow(
-            ask(
-                BY_VERB["jobs.put"], {"name": name, "handler": handler, "payload": payload, "enabled": enabled}, options
-            )
+            ask(BY_VERB["jobs.put"], {"name": name, "handler": handler, "input": input, "enabled": enabled}, options)
         )
 
     def update(self, name: str, **changes: Unpack[JobChanges]) -> Job:
@@ -537,7 +533,7 @@ class RemoteSchedules(RemotePart):
         return await self._transport.afollow(ask(BY_VERB["schedules.resume"], {"name": name}))
 
     def run(self, name: str) -> RunShown:
-        """Run a schedule's job now, with its payload and settings; its ticks go on as before."""
+        """Run a schedule's job now, with its input and settings; its ticks go on as before."""
         return self._transport.follow(ask(BY_VERB["schedules.run"], {"name": name}))
 
     async def arun(self, name: str) -> RunShown:
@@ -1233,14 +1229,14 @@ class ClientVerbs:
         self.files = RemoteFiles(transport)
         self.agents = RemoteAgents(transport)
 
-    def enqueue(self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]) -> MadeRun:
+    def enqueue(self, job: str, input: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]) -> MadeRun:
         """Have a job run by a worker, by its name: `client.enqueue("send", {"to": "a@b.c"}, delay=60)`."""
-        return self.transport.follow(plans.enqueue(job=job, payload=payload, **options))
+        return self.transport.follow(plans.enqueue(job=job, input=input, **options))
 
     async def aenqueue(
-        self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]
+        self, job: str, input: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]
     ) -> MadeRun:
-        return await self.transport.afollow(plans.enqueue(job=job, payload=payload, **options))
+        return await self.transport.afollow(plans.enqueue(job=job, input=input, **options))
 
     def page_of_runs(
         self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from workbell.errors import StoreError, StoreUnavailable
-from workbell.model.payload import clean_text
+from workbell.model.json_text import clean_text
 from workbell.model.run import Run, Status
 from workbell.model.state import CANCELED, Move, Retention, Transition, ask_cancel, fail, obey_cancel, retention_of
 from workbell.stores.database import LOCK_SECONDS, Locked

@@ -8,7 +8,7 @@ from workbell.errors import EventNotFound
 from workbell.handlers.current_run import traced
 from workbell.model import state
 from workbell.model.event import Match, MatchOutcome, Rematch
-from workbell.model.payload import clean_text
+from workbell.model.json_text import clean_text
 from workbell.model.run import PENDING, NewRun, Run, Status
 from workbell.runs.lookup import find_run
 from workbell.runs.runtime import Runtime

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple, Unpack
 
 import msgspec
 
-from workbell.errors import InvalidOption, InvalidPayload, JobDisabled, UnreadableRow
+from workbell.errors import InvalidInput, InvalidOption, JobDisabled, UnreadableRow
 from workbell.handlers.current_run import current_run, depth_behind, traced
 from workbell.handlers.job_function import JobFunction
 from workbell.model.job import BUILT_IN, TENANT, UNKNOWN, Job, RunTerms, job_disabled, name, refused, unknown_job
+from workbell.model.json_text import encode
 from workbell.model.limit import NO_LIMITS, limit_key
 from workbell.model.merge_patch import merge_input
-from workbell.model.payload import encode
 from workbell.model.request import EnqueueOptions, Request, check_names, make_request, plain_request
 from workbell.model.run import Added, Lane, NewRun, OnDuplicate, Run
 from workbell.model.run_defaults import NO_DEFAULTS
@@ -28,7 +28,7 @@ class Resolved(NamedTuple):
     job: str
     input_text: str
     terms: RunTerms
-    given_text: str  # without the payload template of the job
+    given_text: str  # without the input template of the job
 
 
 class Enqueuing:
@@ -38,23 +38,23 @@ class Enqueuing:
         self._runtime = runtime
 
     def request(
-        self, job: str | JobFunction[Any, Any], payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]
+        self, job: str | JobFunction[Any, Any], input: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]
     ) -> Request:
         """Check a request and complete it, without writing anything."""
         runtime = self._runtime
         store = runtime.store
         if not options and current_run.get() is None:
-            known = job if isinstance(job, JobFunction) else self._named(job, payload)
+            known = job if isinstance(job, JobFunction) else self._named(job, input)
             if known is not None and known.limits is NO_LIMITS and known.defaults is NO_DEFAULTS:
                 # The usual case; the rest of this would take as long again.
-                text = known.signature.encode({} if payload is None else payload)
+                text = known.signature.encode({} if input is None else input)
                 return Request(plain_request(Lane(runtime.tenant, known.queue, known.name), text, store.clock.now()))
         if options.get("connection") is not None:
             store.check(joining=True)  # else the database does, before its first batch
         if options:
             check_names(options)  # before the input: an argument that was given as an option is missing there
         job_name, text, terms, _ = resolve(
-            runtime, job, payload, options.get("target"), options.get("tenant", runtime.tenant)
+            runtime, job, input, options.get("target"), options.get("tenant", runtime.tenant)
         )
         if terms.refusal == job_disabled(job_name):
             raise JobDisabled(
@@ -89,9 +89,9 @@ class Enqueuing:
         )
         return Request(new, options.get("connection"))
 
-    def _named(self, job: str, payload: dict[str, Any] | None) -> JobFunction[Any, Any] | None:
+    def _named(self, job: str, input: dict[str, Any] | None) -> JobFunction[Any, Any] | None:
         """A job of the code here, by its name; none where `resolve` has to say what is wrong."""
-        if not isinstance(job, str) or job in BUILT_IN or not (payload is None or isinstance(payload, dict)):
+        if not isinstance(job, str) or job in BUILT_IN or not (input is None or isinstance(input, dict)):
             return None
         return self._runtime.registry.find(job)
 
@@ -148,12 +148,12 @@ class Enqueuing:
         unseen = msgspec.structs.replace(run, id=run_id)
         return self._runtime.store.runs.find([run_id]).get(run_id, unseen)
 
-    def enqueue(self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]) -> Run:
+    def enqueue(self, job: str, input: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]) -> Run:
         """Have a job run by a worker, by its name: `bell.enqueue("send", {"to": "a@b.c"}, delay=60)`."""
-        return self.write([self.request(job, payload, **options)])[0]
+        return self.write([self.request(job, input, **options)])[0]
 
-    async def aenqueue(self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]) -> Run:
-        request = await self._runtime.hop(lambda: self.request(job, payload, **options))
+    async def aenqueue(self, job: str, input: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]) -> Run:
+        request = await self._runtime.hop(lambda: self.request(job, input, **options))
         return (await self.awrite([request]))[0]
 
     def enqueue_many(self, requests: Iterable[Request | tuple[str, dict[str, Any]]]) -> list[Run]:
@@ -198,35 +198,35 @@ class Enqueuing:
 def resolve(
     runtime: Runtime,
     job: str | JobFunction[Any, Any],
-    payload: dict[str, Any] | None,
+    input: dict[str, Any] | None,
     target: str | None = None,
     tenant: str | None = None,
 ) -> Resolved:
-    """Find a job, here or in the store, and encode a payload for it as JSON, checked against its signature.
+    """Find a job, here or in the store, and encode an input for it as JSON, checked against its signature.
 
-    Of a definition, the payload is merged onto its template first. With a target, or where a living
+    Of a definition, the input is merged onto its template first. With a target, or where a living
     worker has it, it may be one that nobody here knows.
     """
-    payload = {} if payload is None else payload
+    input = {} if input is None else input
     if isinstance(job, JobFunction):
-        text = job.signature.encode(payload)
+        text = job.signature.encode(input)
         return Resolved(job.name, text, job.terms, text)
     name("job", job)
-    if not isinstance(payload, dict):
-        raise InvalidPayload(f"job {job}: the payload must be a dict of arguments, got {type(payload).__name__}.")
+    if not isinstance(input, dict):
+        raise InvalidInput(f"job {job}: the input must be a dict of arguments, got {type(input).__name__}.")
     if job in BUILT_IN:
         raise refused(job)
     known = runtime.registry.find(job)
     if known is not None:
-        text = known.signature.encode(payload)
+        text = known.signature.encode(input)
         return Resolved(known.name, text, known.terms, text)
     tenant = runtime.tenant if tenant is None else tenant
     stored = runtime.definitions.cached(tenant, job) or runtime.store.jobs.find(tenant, job)
     if stored is not None and stored.is_definition:
-        return _resolve_definition(runtime, stored, payload)
+        return _resolve_definition(runtime, stored, input)
     if stored is None and target is None:
         stored = _served(runtime, tenant, job)
-    text = encode(f"job {job}: the payload", payload)
+    text = encode(f"job {job}: the input", input)
     return Resolved(job, text, UNKNOWN if stored is None else stored.terms, text)
 
 
@@ -242,16 +242,16 @@ def _served(runtime: Runtime, tenant: str, job: str) -> Job | None:
     return None if code is None or code.is_definition else code
 
 
-def _resolve_definition(runtime: Runtime, job: Job, payload: dict[str, Any]) -> Resolved:
+def _resolve_definition(runtime: Runtime, job: Job, input: dict[str, Any]) -> Resolved:
     """The input is checked where the handler is known; its size, everywhere."""
-    given = encode(f"job {job.name}: the payload", payload)
+    given = encode(f"job {job.name}: the input", input)
     code = runtime.registry.find_for(job.tenant, job.name)
     if code is None and (declared := runtime.registry.find(job.handler)) is not None:  # it is disabled, or new
         code = declared.defined_as(job)
     if code is None:
-        text = merge_input(job.name, job.payload_template, given) or given
+        text = merge_input(job.name, job.input_text, given) or given
     else:
-        text = code.signature.encode_onto(job.payload, payload)
+        text = code.signature.encode_onto(job.input, input)
     return Resolved(job.name, text, job.terms, given)
 
 

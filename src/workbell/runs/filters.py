@@ -8,8 +8,8 @@ from typing import Any
 from workbell.errors import InvalidOption, RunNotFound
 from workbell.model.clock import aware
 from workbell.model.ids import is_id
+from workbell.model.input_fields import read_fields
 from workbell.model.job import name
-from workbell.model.payload_fields import read_fields
 from workbell.model.run import Status
 from workbell.model.run_filter import WORDS, Filter, FilterOptions, WordKind, check_names, names_of
 from workbell.model.run_settings import read_user

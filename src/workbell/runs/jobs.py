@@ -1,6 +1,6 @@
 """The verbs about jobs: put, update, get, list, recent, enable, disable, delete. Sync, and async with an `a`.
 
-What is put is a definition, which is data: a name, a payload template and options for the code of another job. It is
+What is put is a definition, which is data: a name, an input template and options for the code of another job. It is
 checked as a whole before anything is written. Jobs that code declares are shown, and changed where they are declared.
 """
 
@@ -13,8 +13,8 @@ import msgspec
 
 from workbell.errors import (
     EndpointRefused,
+    InvalidInput,
     InvalidOption,
-    InvalidPayload,
     JobExists,
     JobInUse,
     NotFound,
@@ -28,8 +28,8 @@ from workbell.model.clock import EPOCH, time_limit
 from workbell.model.ids import new_id
 from workbell.model.job import API_SOURCE, BUILT_IN, QUEUE, Job
 from workbell.model.job import name as checked_name
+from workbell.model.json_text import clean_text, encode
 from workbell.model.limit import Limits
-from workbell.model.payload import clean_text, encode
 from workbell.model.recent_runs import RecentRuns
 from workbell.model.retry import Retry, read_retry, with_whole_policy
 from workbell.model.run_defaults import NO_DEFAULTS
@@ -77,15 +77,15 @@ class JobChanges(JobOptions, total=False):
 
     handler: str | JobFunction[Any, Any]
     """The job whose code runs; this cannot be None."""
-    payload: dict[str, Any] | None
-    """The payload template."""
+    input: dict[str, Any] | None
+    """The input template."""
     enabled: bool | None
     """Whether it takes runs; None: as it is."""
 
 
 OPTIONS = frozenset({*SETTINGS, *JobOptions.__annotations__})
 WORDS = frozenset({*OPTIONS, *JobChanges.__annotations__})
-OF_ARGUMENTS = frozenset({"handler", "payload", "concurrency_key", "rate_key"})  # that name arguments of the handler
+OF_ARGUMENTS = frozenset({"handler", "input", "concurrency_key", "rate_key"})  # that name arguments of the handler
 
 
 class Jobs:
@@ -99,15 +99,15 @@ class Jobs:
         name: str,
         *,
         handler: str | JobFunction[Any, Any],
-        payload: dict[str, Any] | None = None,
+        input: dict[str, Any] | None = None,
         enabled: bool | None = None,
         expected: int | None = None,
         **options: Unpack[JobOptions],
     ) -> Job:
-        """Make or replace a definition: `bell.jobs.put("email-eu", handler="email", payload={"region": "eu"})`.
+        """Make or replace a definition: `bell.jobs.put("email-eu", handler="email", input={"region": "eu"})`.
 
         `handler` is the job whose code runs; it may be one that no worker has yet. A job whose code is in another
-        language is its own handler: `bell.jobs.put("greet", handler="greet")`. `payload` is the template that the
+        language is its own handler: `bell.jobs.put("greet", handler="greet")`. `input` is the template that the
         input of each run is merged onto (RFC 7396). The options are those of `@bell.job`, and nothing is taken over
         from the handler's job. Every setting is replaced: one that you leave out is not set any more, but `enabled`
         stays as it is. `update` changes single settings. Put again with the same settings, nothing changes. With
@@ -129,9 +129,7 @@ class Jobs:
                 version=1 if old is None else old.version,
                 created_at=now if old is None else old.created_at,
                 updated_at=now if old is None else old.updated_at,
-                **self._checked(
-                    name, JobChanges(handler=handler, payload=payload, enabled=enabled, **options), old, WORDS
-                ),
+                **self._checked(name, JobChanges(handler=handler, input=input, enabled=enabled, **options), old, WORDS),
             )
             if new == old:
                 return old
@@ -345,7 +343,7 @@ class Jobs:
             "handler": code,
             "queue": checked_name(f"job {name}: queue", settings.get("queue") or QUEUE, InvalidOption),
             "description": _description(name, settings.get("description") or ""),
-            "payload_template": _template(name, settings.get("payload"), arguments),
+            "input_text": _template(name, settings.get("input"), arguments),
             "enabled": (True if old is None else old.enabled) if enabled is None else enabled,
             "processor": bool(function.processor if function is not None else stored is not None and stored.processor),
             "options": msgspec.structs.replace(defaults, priority=defaults.priority or None),  # 0 is not stored
@@ -400,20 +398,20 @@ def _settings_of(job: Job) -> dict[str, Any]:
     found = {word: getattr(job.options, word) for word in SETTINGS}
     found |= {word: getattr(job, word) for word in WORDS - found.keys()}
     found |= {word: shown_url(found[word]) for word in URLS}
-    return found | {"payload": None if job.payload_template is None else job.payload}
+    return found | {"input": None if job.input_text is None else job.input}
 
 
-def _template(name: str, payload: object, arguments: Sequence[str] | None) -> str | None:
-    """The payload template as JSON. Its fields may be incomplete; their names must be arguments of the handler."""
-    if payload is None:
+def _template(name: str, input: object, arguments: Sequence[str] | None) -> str | None:
+    """The input template as JSON. Its fields may be incomplete; their names must be arguments of the handler."""
+    if input is None:
         return None
-    if not isinstance(payload, dict):
-        raise InvalidPayload(f"job {name}: the payload must be a dict of arguments, got {type(payload).__name__}.")
-    text = encode(f"job {name}: the payload", payload)
-    strange = [] if arguments is None else sorted(set(map(str, payload)) - set(arguments))
+    if not isinstance(input, dict):
+        raise InvalidInput(f"job {name}: the input must be a dict of arguments, got {type(input).__name__}.")
+    text = encode(f"job {name}: the input", input)
+    strange = [] if arguments is None else sorted(set(map(str, input)) - set(arguments))
     if strange:
         known = f"the arguments are {', '.join(arguments)}" if arguments else "it takes none"
-        raise InvalidPayload(f"job {name}: its handler has no argument {strange[0]!r}; {known}.")
+        raise InvalidInput(f"job {name}: its handler has no argument {strange[0]!r}; {known}.")
     return text
 
 

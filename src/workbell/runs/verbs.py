@@ -15,7 +15,7 @@ import msgspec
 from workbell.errors import InvalidOption, RunNotFinished
 from workbell.model.job import BULK, CLEAN, refused
 from workbell.model.job import name as checked_name
-from workbell.model.payload import encode
+from workbell.model.json_text import encode
 from workbell.model.request import Request, again, plain_request
 from workbell.model.run import Attempt, Lane, Run, last_attempt
 from workbell.model.run_filter import FilterOptions, WordKind, names_of
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 # Words that `store.runs.list` does not know, or that no index serves.
 SEARCHED = names_of(WordKind.EVENT, WordKind.YES_NO, WordKind.INPUT)
-PAGE_TEXT = 4 * 1024 * 1024  # characters of payloads, results and errors: encoding a page blocks its sender
+PAGE_TEXT = 4 * 1024 * 1024  # characters of inputs, results and errors: encoding a page blocks its sender
 LOG_PAGE = 1000
 PACE = 0.25  # seconds between two reads of a run that is watched
 
@@ -58,7 +58,7 @@ class Runs:
     def __call__(self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]) -> list[Run]:
         """Runs by filter, newest first; `before` is the id of the last run of the page before.
 
-        `bell.runs(status="failed", since=yesterday, input={"customer.id": 42})`. By an event, a field of the payload or
+        `bell.runs(status="failed", since=yesterday, input={"customer.id": 42})`. By an event, a field of the input or
         `retried` all runs are read that the other words leave; `page_of_runs` stops after a while.
         """
         asked = read_filter(self._runtime, wanted, before, limit)
@@ -120,11 +120,11 @@ class Runs:
         counted what matches. It can be waited for, watched and canceled as any run.
         Runs of Workbell's own jobs, such as webhooks and alerts, are meant only if their job is named.
         """
-        from workbell.bulk.bulk_request import BULK_QUEUE, as_payload, meant, read_action
+        from workbell.bulk.bulk_request import BULK_QUEUE, as_input, meant, read_action
 
         asked = read_action(action)
         chosen = read_filter(self._runtime, meant(asked, wanted))
-        text = encode("bulk", as_payload(asked, chosen, bool(dry_run)))
+        text = encode("bulk", as_input(asked, chosen, bool(dry_run)))
         new = plain_request(Lane(self._runtime.tenant, BULK_QUEUE, BULK), text, self._runtime.store.clock.now())
         return self._enqueuing.write([Request(new)])[0]
 

@@ -26,7 +26,7 @@ def changed(schedule: Schedule, given: Mapping[str, Any]) -> ScheduleSettings:
 def _settings_of(schedule: Schedule, *, when: bool) -> dict[str, Any]:
     """With its URLs as they are stored."""
     said = msgspec.structs.asdict(schedule.options)
-    said |= {"timezone": schedule.timezone, "payload": schedule.payload, "enabled": schedule.enabled}
+    said |= {"timezone": schedule.timezone, "input": schedule.input, "enabled": schedule.enabled}
     return said | (timing_options(schedule.kind.value, schedule.expression) if when else {})
 
 

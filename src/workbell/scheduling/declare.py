@@ -11,7 +11,7 @@ from workbell.errors import InvalidOption, JobsError
 from workbell.model.clock import aware, seconds, span
 from workbell.model.ids import new_id
 from workbell.model.job import name as check_name
-from workbell.model.payload import clean_text
+from workbell.model.json_text import clean_text
 from workbell.model.run import Outside
 from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
 from workbell.model.run_settings import check_tag, read_settings
@@ -33,7 +33,7 @@ def declare(
     *,
     tenant: str,
     timezone: str,
-    payload: str | None,
+    input: str | None,
     source: str,
     now: datetime,
     old: Schedule | None = None,
@@ -47,7 +47,7 @@ def declare(
     what = f"schedule {check_name('schedule', name)}"
     try:
         kind, expression = _timing(settings, now, old)
-        options = _options(settings, payload)
+        options = _options(settings, input)
         check_tag(options, of_job)
         schedule = Schedule(
             id=new_id() if old is None else old.id,
@@ -119,12 +119,12 @@ def _span_of(old: Schedule) -> timedelta | None:
         return None
 
 
-def _options(settings: ScheduleSettings, payload: str | None) -> ScheduleOptions:
+def _options(settings: ScheduleSettings, input: str | None) -> ScheduleOptions:
     cap = settings.get("catch_up_cap", ScheduleOptions().catch_up_cap)
     if isinstance(cap, bool) or not isinstance(cap, int) or not 1 <= cap <= MOST_CAUGHT_UP:
         raise InvalidOption(f"catch_up_cap: {cap!r} is not a whole number from 1 to {MOST_CAUGHT_UP:,}.")
     return ScheduleOptions(
-        payload=payload,
+        input=input,
         **read_settings(settings),
         window=_window(settings),
         outside=_word(settings, "outside", Outside),

@@ -18,7 +18,7 @@ def request_for(schedule: Schedule, due: datetime, now: datetime, maker: Maker, 
     """A run of a schedule's job, stamped with the schedule and the time it was due. `terms` are the job's."""
     options, window = schedule.options, schedule.options.window
     said = layered(options, terms.defaults)
-    text = merge_input(schedule.job, terms.template, options.payload)
+    text = merge_input(schedule.job, terms.template, options.input)
     key = limit_key(terms.limits, text) if terms.limits.key is not None else None
     return made_by_rule(
         Lane(schedule.tenant, said.queue or terms.queue, schedule.job, said.target, key),

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from math import inf
 from typing import Any, NamedTuple, Unpack, cast
 
-from workbell.errors import EndpointRefused, InvalidOption, InvalidPayload, JobsError, ScheduleNotFound, StoreError
+from workbell.errors import EndpointRefused, InvalidInput, InvalidOption, JobsError, ScheduleNotFound, StoreError
 from workbell.handlers.alert_urls import sealed_url
 from workbell.handlers.job_function import JobFunction
 from workbell.model.alert import URLS
@@ -60,7 +60,7 @@ class Meant(NamedTuple):
     """The job of a schedule: its name, the arguments of its runs as JSON, and what it says about its runs."""
 
     job: str
-    payload: str | None
+    input: str | None
     defaults: RunDefaults
 
 
@@ -121,9 +121,9 @@ class Schedules:
             _check_at(old.name, given["at"], now)
         with _naming(old.name):
             settings = changed(old, given)
-        if job is None and given.keys().isdisjoint(("payload", "target")):  # as it was checked when it was put
+        if job is None and given.keys().isdisjoint(("input", "target")):  # as it was checked when it was put
             known = self._runtime.registry.find(old.job) or self._runtime.store.jobs.find(old.tenant, old.job)
-            meant = Meant(old.job, old.options.payload, NO_DEFAULTS if known is None else known.terms.defaults)
+            meant = Meant(old.job, old.options.input, NO_DEFAULTS if known is None else known.terms.defaults)
         else:
             meant = self._meant(old.job if job is None else job, settings)
         return declare(
@@ -132,7 +132,7 @@ class Schedules:
             settings,
             tenant=old.tenant,
             timezone=settings["timezone"],
-            payload=meant.payload,
+            input=meant.input,
             source=old.source,
             now=now,
             old=old,
@@ -210,7 +210,7 @@ class Schedules:
             settings,
             tenant=self._runtime.tenant,
             timezone=zone,
-            payload=meant.payload,
+            input=meant.input,
             source=source,
             now=now,
             old=old,
@@ -220,11 +220,11 @@ class Schedules:
     def _meant(self, job: str | JobFunction[Any, Any], settings: ScheduleSettings) -> Meant:
         """The job that is named, with the arguments of its runs, checked."""
         try:
-            found = resolve(self._runtime, job, settings.get("payload"), settings.get("target"))
-        except InvalidPayload as error:
-            if settings.get("payload") is not None:
+            found = resolve(self._runtime, job, settings.get("input"), settings.get("target"))
+        except InvalidInput as error:
+            if settings.get("input") is not None:
                 raise
-            raise InvalidPayload(f"{error} A tick brings no arguments; payload={{…}} of the schedule does.") from None
+            raise InvalidInput(f"{error} A tick brings no arguments; input={{…}} of the schedule does.") from None
         return Meant(found.job, found.given_text, found.terms.defaults)
 
     def _zone(self, name: str, given: object, old: Schedule | None) -> str:
@@ -393,14 +393,14 @@ class Schedules:
     aresume = in_thread(resume)
 
     def run(self, name: str) -> Run:
-        """Run a schedule's job now, with its payload and settings; its ticks go on as before."""
+        """Run a schedule's job now, with its input and settings; its ticks go on as before."""
         schedule = self.get(name)
-        return self._enqueuing.enqueue(schedule.job, schedule.payload, **enqueue_options(schedule))
+        return self._enqueuing.enqueue(schedule.job, schedule.input, **enqueue_options(schedule))
 
     async def arun(self, name: str) -> Run:
         """`run` for async code."""
         schedule = await self.aget(name)
-        return await self._enqueuing.aenqueue(schedule.job, schedule.payload, **enqueue_options(schedule))
+        return await self._enqueuing.aenqueue(schedule.job, schedule.input, **enqueue_options(schedule))
 
     def _steer(self, name: str, move: Steer) -> Schedule:
         name = self.get(name).name  # it may be given by its id

@@ -25,7 +25,7 @@ class TickSettings(TypedDict, total=False):
     """Once, at this time."""
     timezone: str
     """Otherwise the setting `timezone`, else the machine's; stored with the schedule."""
-    payload: dict[str, Any]
+    input: dict[str, Any]
     """The arguments of every run."""
     window: tuple[str, str]
     """Times of day between which runs may start: `("02:00", "06:00")`, also across midnight."""
@@ -65,7 +65,7 @@ class ScheduleChanges(RunSettings, total=False):
     anchor: datetime | None
     at: datetime | None
     timezone: str | None
-    payload: dict[str, Any] | None
+    input: dict[str, Any] | None
     window: tuple[str, str] | None
     outside: str | None
     overlap: str | None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.model.clock import Clock
-from workbell.model.payload_fields import FieldFilter
+from workbell.model.input_fields import FieldFilter
 from workbell.model.rewind import StorePosition
 from workbell.model.run import Lane, Run
 from workbell.model.state import Transition
@@ -92,7 +92,7 @@ class Dialect(Protocol):
         """Transitions that end runs; `whole`: all of them, or nothing of the batch. The answers begin with ids."""
 
     def field_condition(self, field: FieldFilter, letter: str) -> tuple[str, dict[str, Any]]:
-        """The condition that a payload has a field, and its parameters, whose names begin with the letter."""
+        """The condition that an input has a field, and its parameters, whose names begin with the letter."""
 
     def is_among(self, ids: str) -> str:
         """The condition that `r.id` is one of those that a subquery finds."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from workbell.model.payload_fields import has_fields
+from workbell.model.input_fields import has_fields
 from workbell.model.run import Run
 from workbell.stores.port import Filter
 from workbell.stores.reports.filters import COMPARISONS, CONDITIONS, conditions_of

@@ -239,7 +239,7 @@ class RunsPort(Protocol):
     def find(self, ids: Iterable[str]) -> dict[str, Run]: ...
 
     def list(self, wanted: Filter) -> builtins.list[Run]:
-        """By all words of a filter but the fields of payloads, and whether they were retried."""
+        """By all words of a filter but the fields of inputs, and whether they were retried."""
 
     def attempts(self, run_id: str, *, after: int = 0, limit: int = MOST_ATTEMPTS) -> builtins.list[Attempt]:
         """The ended attempts of a run, stored apart from it, oldest first: up to `limit`, beyond number `after`."""
@@ -265,7 +265,7 @@ class RunsPort(Protocol):
         """Running runs that this worker holds according to the store."""
 
     def leases_of(self, workers: Collection[str]) -> builtins.list[Lease]:
-        """Their leases alone: payloads may be large."""
+        """Their leases alone: inputs may be large."""
 
     def leases(self, before: datetime, beyond: datetime | None = None) -> builtins.list[Lease]:
         """Leases that end until `before`, and those that end later than `beyond`."""
@@ -377,7 +377,7 @@ class ReportsPort(Protocol):
         """The same, only how many: counted up to `most`."""
 
     def recent(self, tenant: str, jobs: Sequence[str], most: int) -> dict[str, builtins.list[EndedRun]]:
-        """The newest finished runs of each of these jobs, newest first by when they were made, without payloads."""
+        """The newest finished runs of each of these jobs, newest first by when they were made, without inputs."""
 
     def counts(self, tenant: str | None = None) -> builtins.list[Counts]:
         """Live runs of a tenant, or of all tenants, by lane and status, counted to a limit; which lanes are paused."""

@@ -126,7 +126,7 @@ def _settings(kind: str, expression: str, timezone: str, stored: str) -> tuple[S
 
 def _checked_options(stored: str) -> None:
     options = _schedule_options.decode(stored)
-    object_text(options.payload)
+    object_text(options.input)
     if options.window is not None:
         from workbell.timing import Window
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from workbell.client.local import LocalClient
 from workbell.handlers.job_function import JobFunction
-from workbell.model.payload import decode, encode
+from workbell.model.json_text import decode, encode
 from workbell.model.run import Run
 from workbell.runs.filters import PAGE
 

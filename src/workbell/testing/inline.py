@@ -1,6 +1,6 @@
 """Inline mode: inside this block the call that enqueues a due run executes it.
 
-Payload and result still go through the store as JSON, so what only works with live objects fails here as it would
+Input and result still go through the store as JSON, so what only works with live objects fails here as it would
 with a worker. Runs that handlers enqueue are executed when the handler has returned.
 """
 

@@ -11,7 +11,7 @@ from workbell.events.subscriptions import Subscriptions
 from workbell.model.endpoint import Endpoint, Health
 from workbell.model.event import SYSTEM_SOURCE, Event
 from workbell.model.ids import new_id
-from workbell.model.payload import encode
+from workbell.model.json_text import encode
 from workbell.model.system_events import WEBHOOK_DISABLED
 from workbell.stores.port import Store
 from workbell.webhooks.changing import EndpointUpdate, change

@@ -12,9 +12,9 @@ from workbell.errors import InvalidOption, SecretSealed
 from workbell.model.alert import SEALED
 from workbell.model.clock import seconds
 from workbell.model.endpoint import DELIVERY_RETRY, Endpoint, SealedSecret
+from workbell.model.json_text import clean_text
 from workbell.model.limit import Limits
 from workbell.model.patterns import check_pattern
-from workbell.model.payload import clean_text
 from workbell.model.retry import Retry
 from workbell.model.suggestions import list_options
 from workbell.model.trigger import RetryConfig, retry_from

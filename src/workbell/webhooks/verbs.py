@@ -16,7 +16,7 @@ from workbell.model.endpoint import BY_HAND, Endpoint, Health
 from workbell.model.event import SYSTEM_SOURCE, Event, Match, MatchOutcome, Rematch
 from workbell.model.ids import is_id, new_id
 from workbell.model.job import DELIVERY
-from workbell.model.payload import clean_text, encode
+from workbell.model.json_text import clean_text, encode
 from workbell.model.run import Attempt, Status
 from workbell.model.system_events import WEBHOOK_PING
 from workbell.outgoing.allow import AllowList

@@ -36,7 +36,7 @@ Handler = Annotated[Name, Meta(description="The job whose code runs.")]
 class JobTerms(RunSettingsBody, frozen=True, kw_only=True):
     """Options of a definition."""
 
-    payload: Annotated[
+    input: Annotated[
         dict[str, Any] | UnsetType | None, Meta(description="The input of each run is merged onto it (RFC 7396).")
     ] = UNSET
     description: Description | UnsetType | None = UNSET
@@ -52,7 +52,7 @@ class JobTerms(RunSettingsBody, frozen=True, kw_only=True):
 
 
 class JobBody(JobTerms, frozen=True, kw_only=True):
-    """A definition to put: the code of another job, with a payload template and options of its own."""
+    """A definition to put: the code of another job, with an input template and options of its own."""
 
     handler: Handler
     retry: RetryBody | UnsetType | None = UNSET
@@ -94,7 +94,7 @@ class JobShown(RunSettingsShown, frozen=True, kw_only=True):
         str,
         Meta(description="Where the code is; of a definition, the job whose code runs.", examples=["shop:send"]),
     ]
-    payload: Annotated[JsonObjectOrNull, Meta(description="The payload template of a definition.")]
+    input: Annotated[JsonObjectOrNull, Meta(description="The input template of a definition.")]
     unserved: Annotated[str | None, Meta(description="Of a definition: why no worker takes its runs now.")]
     created_at: Time | None
     updated_at: Annotated[Time | None, Meta(description="When it was last put, or declared by a worker.")]
@@ -126,7 +126,7 @@ class JobShown(RunSettingsShown, frozen=True, kw_only=True):
             created_at=job.created_at if job.id else None,
             updated_at=job.updated_at if job.id else None,
             unreadable=sentence_of(job),
-            payload=raw(job.payload_template if job.is_definition else None),
+            input=raw(job.input_text if job.is_definition else None),
             retry=RetryShown.of(job.retry),
             alert_url=shown_url(job.alert_url),
             ping_url=shown_url(job.ping_url),
@@ -140,7 +140,7 @@ class JobShown(RunSettingsShown, frozen=True, kw_only=True):
             id=self.id or "",
             created_at=self.created_at or EPOCH,
             updated_at=self.updated_at or EPOCH,
-            payload_template=text_of(self.payload),
+            input_text=text_of(self.input),
             unreadable=told(self.unreadable),
             retry=None if self.retry is None else self.retry.value(),
             options=RunDefaults(**{name: getattr(self, name) for name in SETTINGS}),
@@ -240,7 +240,7 @@ With `If-Match` only if it is still as it was read; with `If-None-Match: *` only
 declares is changed there.""",
     body=JobBody,
     shown=JobShown,
-    examples=[{"handler": "email", "payload": {"region": "eu"}, "queue": "mail"}],
+    examples=[{"handler": "email", "input": {"region": "eu"}, "queue": "mail"}],
     versioned=True,
 )
 change = operations.add(

@@ -39,7 +39,7 @@ STATUS: Mapping[type[errors.WorkbellError], int] = {
     errors.SecretSealed: 503,
     errors.UnknownJob: 422,
     errors.JobsError: 422,
-    errors.InvalidPayload: 422,
+    errors.InvalidInput: 422,
     errors.InvalidOption: 422,
     errors.InvalidEvent: 422,
     errors.UnknownMessage: 422,

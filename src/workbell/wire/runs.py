@@ -130,7 +130,7 @@ class RunShown(MadeRun, frozen=True, kw_only=True):
     reason: Annotated[
         str | None,
         Meta(
-            description="Why it is where it is: `error`, `timeout`, `payload`, `result`, `memory`, `cpu`, `isolate`, "
+            description="Why it is where it is: `error`, `timeout`, `input`, `result`, `memory`, `cpu`, `isolate`, "
             "`internal`, `unreadable`, `worker lost`, `crashed`, `expired`, `window`, `outside the window`, or the "
             "text given to `cancel` or to a `Snooze`."
         ),

@@ -42,7 +42,7 @@ class ScheduleTerms(RunSettingsBody, frozen=True, kw_only=True):
         Meta(description="With `kind`, in place of these four, as a schedule is shown.", examples=["0 3 * * *"]),
     ] = UNSET
     timezone: Zone | UnsetType | None = UNSET
-    payload: dict[str, Any] | UnsetType | None = UNSET
+    input: dict[str, Any] | UnsetType | None = UNSET
     window: tuple[Clock, Clock] | UnsetType | None = UNSET
     outside: Outside | UnsetType | None = UNSET
     overlap: Overlap | UnsetType | None = UNSET
@@ -141,7 +141,7 @@ class ScheduleShown(RunSettingsShown, frozen=True, kw_only=True):
     paused: bool
     reason: Annotated[str | None, Meta(description="Why it is paused or switched off.")]
     source: Annotated[str, Meta(description="Who declared it: `api`, `code:` or `file:` with the project's name.")]
-    payload: Annotated[JsonObject, Meta(description="The arguments of every run.")]
+    input: Annotated[JsonObject, Meta(description="The arguments of every run.")]
     next_run_at: Time | None
     last_run_at: Time | None
     last_run_id: str | None
@@ -179,13 +179,13 @@ class ScheduleShown(RunSettingsShown, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, schedule: Schedule, in_words: str) -> ScheduleShown:
-        """A schedule as it is sent; its payload is passed on without being decoded."""
+        """A schedule as it is sent; its input is passed on without being decoded."""
         options = schedule.options
         return cls(
-            **{name: getattr(schedule, name) for name in OWN_FIELDS if name != "payload"},
+            **{name: getattr(schedule, name) for name in OWN_FIELDS if name != "input"},
             **{name: getattr(options, name) for name in OPTION_FIELDS if name != "retry"},
             in_words=in_words,
-            payload=raw_object(options.payload),
+            input=raw_object(options.input),
             retry=RetryShown.of(options.retry),
             retry_policy=None if options.retry is None else policy_of(options.retry),
             alert_url=shown_url(options.alert_url),
@@ -200,7 +200,7 @@ class ScheduleShown(RunSettingsShown, frozen=True, kw_only=True):
         return Schedule(
             **{name: getattr(self, name) for name in OWN_FIELDS if name in Schedule.__struct_fields__},
             options=ScheduleOptions(
-                **settings, payload=text_of(self.payload), retry=None if self.retry is None else self.retry.value()
+                **settings, input=text_of(self.input), retry=None if self.retry is None else self.retry.value()
             ),
             unreadable=told(self.last_error) if self.broken else None,
             failed_runs=self.failure_count,
@@ -208,7 +208,7 @@ class ScheduleShown(RunSettingsShown, frozen=True, kw_only=True):
         )
 
 
-_OPTIONS = frozenset(ScheduleOptions.__struct_fields__) - {"payload"}
+_OPTIONS = frozenset(ScheduleOptions.__struct_fields__) - {"input"}
 OWN_FIELDS = [
     name
     for name in ScheduleShown.__struct_fields__
@@ -283,7 +283,7 @@ With `If-Match` only if it is still as it was read; with `If-None-Match: *` only
             "job": "send",
             "cron": "0 3 * * *",
             "timezone": "Europe/Paris",
-            "payload": {"to": "a@b.c"},
+            "input": {"to": "a@b.c"},
             "window": ["02:00", "06:00"],
         }
     ],
@@ -336,7 +336,7 @@ run = operations.add(
     "/schedules/{name}/run",
     Scope.OPERATE,
     RunShown,
-    "Run its job now, with its payload and settings; its ticks go on as before.",
+    "Run its job now, with its input and settings; its ticks go on as before.",
     status=201,
     creates=True,
 )

@@ -84,7 +84,7 @@ async def test_jobs_and_schedules(server: Served) -> None:
         assert [job["paused"] for job in (await talk.hear_of("jobs"))["items"]] == [False]
     async with server.client() as talk:
         assert (await talk.subscribe("schedules"))["items"] == []
-        bell.schedules.put("nightly", job="send", cron="0 3 * * *", payload={"to": "x"})
+        bell.schedules.put("nightly", job="send", cron="0 3 * * *", input={"to": "x"})
         assert [one["name"] for one in (await talk.hear_of("a"))["items"]] == ["nightly"]
         bell.schedules.delete("nightly")
         assert (await talk.hear_of("a"))["removed"] == ["nightly"]

@@ -18,11 +18,11 @@ from workbell.model.event_count import EventCount
 from workbell.model.event_subscribers import Matched
 from workbell.model.ids import MOST_TOKEN, first_id_at, is_id, new_id
 from workbell.model.job import ALERT, BULK, DELIVERY
+from workbell.model.json_text import LIMIT as INPUT_LIMIT
 from workbell.model.keys import JOB_MARK
 from workbell.model.log_line import LogLine
 from workbell.model.notification import Notification
 from workbell.model.pairing import shown_name
-from workbell.model.payload import LIMIT as INPUT_LIMIT
 from workbell.model.queue_scale import QueueScale, Scale
 from workbell.model.queue_state import PausedJob, QueueState
 from workbell.model.recent_runs import RecentRuns

@@ -14,8 +14,8 @@ from tests.support.waiting import until
 from tests.unit.makers import run_in
 from workbell.agent_program.commands import TAIL, CannotFill, Command, check_command, fill, run_command
 from workbell.errors import SettingsError
+from workbell.model.json_text import decode, encode
 from workbell.model.outcome import Failed, Outcome, Returned
-from workbell.model.payload import decode, encode
 from workbell.model.run import Run, Status
 
 
@@ -116,7 +116,7 @@ def test_only_the_last_of_much_output_is_kept(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_started_is_a_failure_for_good(tmp_path: Path) -> None:
-    for asked, reason in ((command("/no/such/program"), "command"), (command("/bin/echo", "{missing}"), "payload")):
+    for asked, reason in ((command("/no/such/program"), "command"), (command("/bin/echo", "{missing}"), "input")):
         outcome = execute(asked, run_with(), tmp_path)
         assert isinstance(outcome, Failed)
         assert (outcome.reason, outcome.final) == (reason, True)

@@ -102,7 +102,7 @@ async def test_whatever_is_no_refusal_is_later_and_nothing_is_sent_again(reply: 
 
 
 OWN_STATUS = {"Unauthorized": 401, "Forbidden": 403, "AgentNotFound": 404, "RunNotFound": 404, "TooMany": 429}
-OWN_STATUS |= {"TooLarge": 413, "InvalidRequest": 422, "InvalidOption": 422, "InvalidPayload": 422}
+OWN_STATUS |= {"TooLarge": 413, "InvalidRequest": 422, "InvalidOption": 422, "InvalidInput": 422}
 
 
 @pytest.mark.parametrize("name", sorted(REFUSALS))

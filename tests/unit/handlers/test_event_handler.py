@@ -227,7 +227,7 @@ class TestRefusals:
             workbell_memory.processor("other")(job)
 
     def test_a_schedule_brings_no_event(self, workbell_memory: Workbell) -> None:
-        scheduled = workbell_memory.job(every=60, payload={"event": None})(lambda event: None)
+        scheduled = workbell_memory.job(every=60, input={"event": None})(lambda event: None)
         with pytest.raises(InvalidOption, match=r"^job <lambda>: it takes an event, and only events start it"):
             workbell_memory.on("posts.*")(scheduled)
         job = workbell_memory.on("posts.*")(take_event)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.fresh_store import fresh_store
-from workbell import Context, InvalidOption, InvalidPayload, JobsError, Retry, Workbell, WorkbellError
+from workbell import Context, InvalidInput, InvalidOption, JobsError, Retry, Workbell, WorkbellError
 
 MakeDecorator = Callable[..., Callable[[Callable[..., Any]], Any]]
 
@@ -105,7 +105,7 @@ def test_a_value_that_cannot_be_used(
         ({"every": None, "timezone": "UTC"}, "job work: every=None does not say when it runs"),
         ({"cron": "61 * * * *"}, "^job work: cron '61 .*': minute: '61' is out of bounds"),
         ({"every": 5, "overlap": "never"}, "^job work: overlap: 'never' is none of skip"),
-        ({"every": 5, "payload": {"to": 3}}, "^job work: there is no argument 'to'"),
+        ({"every": 5, "input": {"to": 3}}, "^job work: there is no argument 'to'"),
         ({"cron": "* * * * *", "every": 5, "color": 1}, "job work: there is no option 'color'"),
         ({"name": ""}, "job '': use 1 to 200 printable"),
         ({"name": 3}, "job: expected a text, got int"),
@@ -178,8 +178,8 @@ def test_a_call_that_other_libraries_have(bell: Workbell, word: str) -> None:
 def test_an_option_among_the_arguments(bell: Workbell) -> None:
     job = bell.job(work)
     with pytest.raises(
-        InvalidPayload, match=r"no argument 'delay'; .* of the run: work\.options\(delay=…\)\.enqueue\(…\)\.$"
+        InvalidInput, match=r"no argument 'delay'; .* of the run: work\.options\(delay=…\)\.enqueue\(…\)\.$"
     ):
         job.enqueue(delay=5)  # type: ignore[call-arg]
-    with pytest.raises(InvalidPayload, match=r"there is no argument 'delya'; it takes none\.$"):
+    with pytest.raises(InvalidInput, match=r"there is no argument 'delya'; it takes none\.$"):
         job.enqueue(delya=5)  # type: ignore[call-arg]

@@ -1,4 +1,4 @@
-"""A handler's parameters as the type of its payload."""
+"""A handler's parameters as the type of its input."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from workbell.errors import InvalidPayload, JobsError
+from workbell.errors import InvalidInput, JobsError
 from workbell.handlers.context import Context
 from workbell.handlers.signature import Signature
 
@@ -127,7 +127,7 @@ def a_task(args: list[Any] | None = None, kwargs: dict[str, Any] | None = None) 
 
 
 @pytest.mark.parametrize(
-    ("function", "payload", "says"),
+    ("function", "input", "says"),
     [
         (send, {}, "the argument 'to' is missing; the arguments are to, times"),
         (send, {"too": "a"}, "there is no argument 'too'; the arguments are to, times"),
@@ -151,15 +151,13 @@ def a_task(args: list[Any] | None = None, kwargs: dict[str, Any] | None = None) 
         (typed, {"point": Point(1), "ident": "7"}, "the argument 'ident': invalid UUID"),
         (typed, {"point": Point(1), "model": {}}, "the argument 'model': a name is needed"),
         (open_ended, {"cc": 1}, "the argument 'to' is missing; the arguments are to"),
-        (send, {"to": object()}, "the payload cannot be written as JSON: object cannot be written as JSON"),
+        (send, {"to": object()}, "the input cannot be written as JSON: object cannot be written as JSON"),
     ],
-    ids=lambda value: getattr(value, "__name__", "payload" if isinstance(value, dict) else value),
+    ids=lambda value: getattr(value, "__name__", "input" if isinstance(value, dict) else value),
 )
-def test_a_payload_that_does_not_fit_is_refused_in_one_sentence(
-    function: Any, payload: dict[str, Any], says: str
-) -> None:
-    with pytest.raises(InvalidPayload) as refused:
-        signature(function).encode(payload)
+def test_an_input_that_does_not_fit_is_refused_in_one_sentence(function: Any, input: dict[str, Any], says: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        signature(function).encode(input)
     assert str(refused.value) == f"job send: {says}."
 
 
@@ -186,7 +184,7 @@ DECODE = "decode them first, as in value.decode()"
 
 
 @pytest.mark.parametrize(
-    ("payload", "says"),
+    ("input", "says"),
     [
         ({"text": b"x"}, f"the argument 'text': expected str, got bytes; {DECODE}"),
         ({"text": bytearray(b"x")}, f"the argument 'text': expected str, got bytes; {DECODE}"),
@@ -206,10 +204,10 @@ DECODE = "decode them first, as in value.decode()"
         ),
     ],
 )
-def test_bytes_are_no_text(payload: dict[str, Any], says: str) -> None:
+def test_bytes_are_no_text(input: dict[str, Any], says: str) -> None:
     """JSON carries them as base64, and the handler would get that."""
-    with pytest.raises(InvalidPayload) as refused:
-        signature(written).encode(payload)
+    with pytest.raises(InvalidInput) as refused:
+        signature(written).encode(input)
     assert str(refused.value) == f"job send: {says}."
 
 
@@ -225,13 +223,13 @@ def test_bytes_where_they_are_meant() -> None:
     }
 
 
-def test_a_stored_payload_is_checked_again_when_it_is_run() -> None:
+def test_a_stored_input_is_checked_again_when_it_is_run() -> None:
     """The code may have changed since."""
-    with pytest.raises(InvalidPayload, match="the argument 'to' is missing"):
+    with pytest.raises(InvalidInput, match="the argument 'to' is missing"):
         signature(send).decode(None)
-    with pytest.raises(InvalidPayload, match="there is no argument 'old'"):
+    with pytest.raises(InvalidInput, match="there is no argument 'old'"):
         signature(send).decode('{"to":"a","old":1}')
-    with pytest.raises(InvalidPayload, match="JSON"):
+    with pytest.raises(InvalidInput, match="JSON"):
         signature(send).decode("not json")
 
 
@@ -243,13 +241,13 @@ def test_a_stored_payload_is_checked_again_when_it_is_run() -> None:
     ],
 )
 def test_a_call_that_cannot_be_bound(args: tuple[Any, ...], kwargs: dict[str, Any], says: str) -> None:
-    with pytest.raises(InvalidPayload) as refused:
+    with pytest.raises(InvalidInput) as refused:
         signature(send).bind(args, kwargs)
     assert str(refused.value) == says
 
 
 def test_a_keyword_only_argument_is_not_filled_by_position() -> None:
-    with pytest.raises(InvalidPayload, match="takes 1 arguments by position"):
+    with pytest.raises(InvalidInput, match="takes 1 arguments by position"):
         signature(by_name).bind(("a", 2), {})
     assert signature(by_name).bind(("a",), {"copies": 2}) == {"to": "a", "copies": 2}
 

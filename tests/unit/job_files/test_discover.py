@@ -100,7 +100,7 @@ def test_all_settings_of_a_file(project: ProjectFolder) -> None:
     queue = "slow"
     priority = -5
     enabled = False
-    payload = {"to": "a@b.c"}
+    input = {"to": "a@b.c"}
 
     async def run(ctx: Context, to: str) -> None: ...
     '''
@@ -114,7 +114,7 @@ def test_all_settings_of_a_file(project: ProjectFolder) -> None:
     )
     assert (job.overlap, job.catch_up, job.jitter, job.retry) == ("queue_one", "all", 5, Retry(attempts=7, delay=1))
     assert (job.timeout, job.queue, job.priority, job.enabled) == (120, "slow", -5, False)
-    assert (job.payload, job.description, job.module) == ({"to": "a@b.c"}, "Weekly numbers.", "jobs.reports.weekly")
+    assert (job.input, job.description, job.module) == ({"to": "a@b.c"}, "Weekly numbers.", "jobs.reports.weekly")
     assert inspect.iscoroutinefunction(job.function)
     assert inspect.getsourcefile(job.function) == str(file.resolve())
 
@@ -123,7 +123,7 @@ def test_what_a_file_leaves_out(project: ProjectFolder) -> None:
     project.write("jobs/plain.py", HOURLY + 'timezone = None\ndef run(ctx):\n    "Do it.\\n\\nAt length."\n')
     [job] = load_folder(project.folder).loaded
     assert (job.timezone, job.window, job.overlap, job.catch_up, job.retry, job.timeout) == (None,) * 6
-    assert (job.queue, job.priority, job.enabled, job.payload) == ("default", None, True, {})
+    assert (job.queue, job.priority, job.enabled, job.input) == ("default", None, True, {})
     assert job.description == "Do it.\n\nAt length."
 
 

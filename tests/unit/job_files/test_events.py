@@ -28,7 +28,7 @@ def load(project: ProjectFolder, text: str) -> JobFile:
         ('on = ["posts.*", "users.**"]\n' + RUN, None, ("posts.*", "users.**")),
         ('on = ("posts.*",)\n' + RUN, None, ("posts.*",)),
         (HOURLY + ON + "def run(ctx, event=None): ...\n", "0 * * * *", ("posts.created",)),
-        (HOURLY + ON + "payload = {'days': 5}\ndef run(ctx, days=3): ...\n", "0 * * * *", ("posts.created",)),
+        (HOURLY + ON + "input = {'days': 5}\ndef run(ctx, days=3): ...\n", "0 * * * *", ("posts.created",)),
         (HOURLY + "on = None\ndef run(): ...\n", "0 * * * *", ()),
         (ON + "one = 1\nown = 2\n" + RUN, None, ("posts.created",)),  # close to on, and the file's own all the same
     ],
@@ -52,12 +52,12 @@ def test_what_a_file_may_say(project: ProjectFolder, text: str, schedule: str | 
         ("on = ['posts.*', 5]\n" + RUN, 1, "on: expected a pattern"),
         (ON + "def run(ctx, to): ...\n", 2, "an event brings nothing for the parameter 'to'"),
         (ON + "def run(ctx, event: dict): ...\n", 2, "the parameter 'event' is an Event, and not a dict"),
-        (ON + "payload = {}\n" + RUN, 2, "payload: it is about a schedule, and there is none"),
+        (ON + "input = {}\n" + RUN, 2, "input: it is about a schedule, and there is none"),
         (ON + "window = ('02:00', '06:00')\n" + RUN, 2, "window: it is about a schedule"),
         (ON + "timezone = 'UTC'\n" + RUN, 2, "timezone: it is about a schedule"),
         (ON + "concurrency = 2\nconcurrency_key = 'event'\n" + RUN, 3, "has no argument 'event'"),
         (HOURLY + ON + RUN, 3, "run takes an event, and a tick of the schedule brings none; write event=None."),
-        (HOURLY + ON + "payload = {'event': 5}\ndef run(event=None): ...\n", 3, "no argument 'event'"),
+        (HOURLY + ON + "input = {'event': 5}\ndef run(event=None): ...\n", 3, "no argument 'event'"),
     ],
 )
 def test_what_it_may_not(project: ProjectFolder, text: str, line: int | None, words: str) -> None:

@@ -49,11 +49,11 @@ def problems(project: ProjectFolder, text: str) -> list[tuple[int | None, str]]:
         (HOURLY + "def run(ctx, to: str): ...\n", 2, "'to' is missing"),
         (HOURLY + "def run(context): ...\n", 2, "name it ctx"),
         (HOURLY + "def run(x: 'Missing'): ...\n", 2, "Missing"),
-        (HOURLY + "payload = {'x': 1}\n" + RUN, 2, "no argument 'x'"),
-        (HOURLY + "payload = {'x': 'a'}\ndef run(x: int): ...\n", 2, "'x'"),
-        (HOURLY + "payload = [1]\n" + RUN, 2, "dict"),
-        (HOURLY + "payload = {1: 2}\n" + RUN, 2, "names"),
-        (HOURLY + "payload = {'x': object()}\ndef run(x): ...\n", 2, "JSON"),
+        (HOURLY + "input = {'x': 1}\n" + RUN, 2, "no argument 'x'"),
+        (HOURLY + "input = {'x': 'a'}\ndef run(x: int): ...\n", 2, "'x'"),
+        (HOURLY + "input = [1]\n" + RUN, 2, "dict"),
+        (HOURLY + "input = {1: 2}\n" + RUN, 2, "names"),
+        (HOURLY + "input = {'x': object()}\ndef run(x): ...\n", 2, "JSON"),
         (HOURLY + "timezone = 'Europe/Pariss'\n" + RUN, 2, "Europe/Paris"),
         (HOURLY + "timezone = 2\n" + RUN, 2, "timezone"),
         (HOURLY + "concurrency = 0\n" + RUN, 2, "whole number from 1"),
@@ -137,7 +137,7 @@ def test_everything_that_is_wrong_is_said_at_once(project: ProjectFolder) -> Non
     timeout = -1
     queue = ""
     enabled = 1
-    payload = {"y": 1}
+    input = {"y": 1}
     prioritty = 7
 
     def run(x: int): ...
@@ -167,7 +167,6 @@ def test_also_of_a_file_that_cannot_be_executed(project: ProjectFolder) -> None:
         ("catchup", "catch_up"),
         ("enable", "enabled"),
         ("over_lap", "overlap"),
-        ("pay_load", "payload"),
         ("Timeout", "timeout"),
     ],
 )
@@ -186,10 +185,11 @@ def test_a_misspelt_function(project: ProjectFolder) -> None:
 def test_names_of_ones_own_are_left_alone(project: ProjectFolder) -> None:
     """Only what looks like a missing setting; never imports, classes, functions, private or constant names."""
     text = """
-    from os import path as payloads
+    from os import path as timezones
     schedule = "0 3 * * *"
     timeout = 5
     timeouts = [1, 2]
+    inputs = [1, 2]
     TIMEZONE = "Mars"
     _timezone = "Mars"
     client = tries = runner = 5
@@ -218,7 +218,7 @@ def test_close_leaves_no_modules_behind(project: ProjectFolder) -> None:
     files = project.open()
     assert shown(files.reload().problems) == [
         "jobs/bad.py:6: job bad: the argument 'to' is missing; the arguments are to. "
-        "Set payload = {…} in the file; or, if to is to be the context, name it ctx."
+        "Set input = {…} in the file; or, if to is to be the context, name it ctx."
     ]
     assert len(_modules_of(project)) >= 2, "mylib and the good job"
     assert project.folder.resolve() in _projects_with_a_finder()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from workbell.errors import InvalidPayload
+from workbell.errors import InvalidInput
 from workbell.handlers.signature import Signature
 from workbell.model.cancel_snooze import TryAgain
 from workbell.model.error_text import (
@@ -27,7 +27,7 @@ from workbell.model.error_text import (
     own_lines,
     read_error,
 )
-from workbell.model.payload import ERROR_LIMIT
+from workbell.model.json_text import ERROR_LIMIT
 
 
 class Refused(Exception):
@@ -155,7 +155,7 @@ def test_an_error_inside_workbell_keeps_the_frame_that_raised_it() -> None:
 
 def test_the_class_path_is_read_again() -> None:
     local = type("Odd Name(x)", (Exception,), {"__module__": None})
-    for error in (ValueError("x"), ValueError(), Refused("a\nb: c"), InvalidPayload("no"), local("x"), SystemExit(3)):
+    for error in (ValueError("x"), ValueError(), Refused("a\nb: c"), InvalidInput("no"), local("x"), SystemExit(3)):
         for one in (error, raised(error)):
             assert error_type(describe_error(one)) == class_path(type(one))
     assert class_path(ValueError) == "builtins.ValueError"
@@ -169,7 +169,7 @@ def test_the_class_path_is_read_again() -> None:
         ("Timeout: the bank is busy", (None, "Timeout: the bank is busy", "")),
         ("host.example.com: refused", (None, "host.example.com: refused", "")),
         ("The worker stopped renewing", (None, "The worker stopped renewing", "")),
-        ("workbell.errors.InvalidPayload: no", ("workbell.errors.InvalidPayload", "no", "")),
+        ("workbell.errors.InvalidInput: no", ("workbell.errors.InvalidInput", "no", "")),
         ("", (None, "", "")),
     ],
 )

@@ -1,4 +1,4 @@
-"""Limits of a job: what can be asked for, what is counted for a lane, and the key of a payload."""
+"""Limits of a job: what can be asked for, what is counted for a lane, and the key of an input."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_what_is_counted_apart_has_ids_apart() -> None:
         ("order.customer.id", '{"order":{"customer":{"id":3}}}', "3"),
     ],
 )
-def test_the_key_of_a_payload(path: str, text: str | None, key: str) -> None:
+def test_the_key_of_an_input(path: str, text: str | None, key: str) -> None:
     assert limit_key(Limits(1, path), text) == key
 
 

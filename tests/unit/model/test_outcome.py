@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from tests.unit.makers import NOW, run_in
-from workbell.errors import InvalidPayload
+from workbell.errors import InvalidInput
 from workbell.model.cancel_snooze import Cancel, RetryAfter, Snooze
 from workbell.model.error_text import error_type
 from workbell.model.outcome import (
@@ -161,7 +161,7 @@ def test_a_return_value_that_cannot_be_stored_fails_the_run_at_once(value: Any) 
     assert (change.status, change.reason) == (Status.FAILED, "result")
     assert change.error is not None
     if not isinstance(value, Snooze):
-        assert isinstance(outcome.error, InvalidPayload)
+        assert isinstance(outcome.error, InvalidInput)
 
 
 @pytest.mark.parametrize(("after", "wait"), [(120, 120), (1, 10)])

@@ -28,6 +28,8 @@ OF_RUNS = {
     "cli/runs/show.py",
     "http/dashboard/static/components/schedule-body.js",
     "http/dashboard/static/screens/run.js",
+    "job_files/job_folder.py",
+    "job_files/settings.py",
     "model/request.py",
     "model/run.py",
     "model/run_defaults.py",

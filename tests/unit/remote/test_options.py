@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from workbell import Client, InvalidOption, InvalidPayload, JobsError, Retry
+from workbell import Client, InvalidInput, InvalidOption, JobsError, Retry
 from workbell.remote import options
 from workbell.remote.options import RemoteRequest, pages
 
 client = Client("https://bells.example.com")
 
 
-def sent(job: str = "send", payload: Any = None, **given: Any) -> dict[str, Any]:
-    body: dict[str, Any] = msgspec.json.decode(client.request(job, payload, **given).body)
+def sent(job: str = "send", input: Any = None, **given: Any) -> dict[str, Any]:
+    body: dict[str, Any] = msgspec.json.decode(client.request(job, input, **given).body)
     return body
 
 
@@ -74,7 +74,7 @@ def test_options_stand_beside_the_job_and_its_input_as_plain_json() -> None:
 
 
 @pytest.mark.parametrize(
-    ("payload", "given", "kind", "words"),
+    ("input", "given", "kind", "words"),
     [
         ({}, {"dely": 1}, InvalidOption, "Unknown option 'dely'"),
         ({}, {"run_at": datetime(2030, 1, 1)}, InvalidOption, "no time zone"),  # noqa: DTZ001
@@ -84,16 +84,16 @@ def test_options_stand_beside_the_job_and_its_input_as_plain_json() -> None:
         ({}, {"tag": object()}, InvalidOption, "cannot be written as JSON"),
         ({}, {"tenant": " x"}, InvalidOption, "tenant"),
         ({}, {"connection": object()}, InvalidOption, "cannot share yours"),
-        ([1], {}, InvalidPayload, "must be a dict"),
-        ({"x": object()}, {}, InvalidPayload, "JSON"),
-        ({"x": "y" * 300_000}, {}, InvalidPayload, "limit"),
+        ([1], {}, InvalidInput, "must be a dict"),
+        ({"x": object()}, {}, InvalidInput, "JSON"),
+        ({"x": "y" * 300_000}, {}, InvalidInput, "limit"),
     ],
 )
 def test_what_cannot_be_sent_is_refused_before_anything_is(
-    payload: Any, given: dict[str, Any], kind: type[Exception], words: str
+    input: Any, given: dict[str, Any], kind: type[Exception], words: str
 ) -> None:
     with pytest.raises(kind, match=words):
-        client.request("send", payload, **given)
+        client.request("send", input, **given)
 
 
 def test_verbs_refuse_a_connection_and_a_job_without_a_name() -> None:
@@ -134,7 +134,7 @@ def test_numbers_that_json_lacks_are_not_sent(number: float) -> None:
         (client.emit, ("a.b", {"n": number}), {}),
         (client.notify, (7, {"n": number}), {}),
         (client.broadcast, ([number],), {}),
-        (client.schedules.put, ("nightly",), {"job": "send", "cron": "0 3 * * *", "payload": {"n": number}}),
+        (client.schedules.put, ("nightly",), {"job": "send", "cron": "0 3 * * *", "input": {"n": number}}),
     ):
-        with pytest.raises(InvalidPayload, match=r"is (nan|inf), which JSON cannot carry"):
+        with pytest.raises(InvalidInput, match=r"is (nan|inf), which JSON cannot carry"):
             verb(*args, **given)  # type: ignore[operator]

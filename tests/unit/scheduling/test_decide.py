@@ -69,7 +69,7 @@ def test_catch_up(options: dict[str, Any], when: str, fates: list[Fate], runs: i
 
 def test_a_run_is_stamped() -> None:
     """D5: job, schedule, the time it was due, and its settings."""
-    options = {"payload": '{"to":"a"}', "queue": "mail", "priority": 5, "timeout": 3.0, "target": "machine"}
+    options = {"input": '{"to":"a"}', "queue": "mail", "priority": 5, "timeout": 3.0, "target": "machine"}
     story = Story(replace(schedule(**options), tenant="acme"))
     story.look(at("01:00:20"))
     run = story.runs[0].run

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.unit.makers import ID, run_in
-from workbell.model.payload_fields import FieldFilter
+from workbell.model.input_fields import FieldFilter
 from workbell.model.run import Lane, Status
 from workbell.stores.matching import matches, matches_all
 from workbell.stores.port import Filter

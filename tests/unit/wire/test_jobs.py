@@ -35,7 +35,7 @@ DEFINITION = Job(
     tenant="a",
     queue="eu",
     description="d",
-    payload_template='{"urgent":true}',
+    input_text='{"urgent":true}',
     retry=Retry(attempts=5, give_up_on=("ValueError",)),
     timeout=30.0,
     concurrency=2,
@@ -71,11 +71,11 @@ def test_a_job_that_no_worker_has_stored_has_neither_id_nor_times() -> None:
     assert received(shown).value() == msgspec.structs.replace(job, created_at=EPOCH, updated_at=EPOCH)
 
 
-def test_only_a_definition_shows_a_payload() -> None:
+def test_only_a_definition_shows_an_input() -> None:
     sent = [msgspec.json.decode(msgspec.json.encode(JobShown.of(job, **KNOWN))) for job in (CODE, DEFINITION)]
-    assert [one["payload"] for one in sent] == [None, {"urgent": True}]
-    empty = JobShown.of(msgspec.structs.replace(DEFINITION, payload_template=None), **KNOWN)
-    assert msgspec.json.decode(msgspec.json.encode(empty))["payload"] is None
+    assert [one["input"] for one in sent] == [None, {"urgent": True}]
+    empty = JobShown.of(msgspec.structs.replace(DEFINITION, input_text=None), **KNOWN)
+    assert msgspec.json.decode(msgspec.json.encode(empty))["input"] is None
 
 
 def test_urls_are_shown_in_part() -> None:

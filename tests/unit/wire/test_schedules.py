@@ -19,7 +19,7 @@ PLAIN = Schedule(
     kind=ScheduleKind.CRON,
     expression="0 3 * * *",
     timezone="Europe/Paris",
-    options=ScheduleOptions(payload="{}"),
+    options=ScheduleOptions(input="{}"),
     created_at=NOW,
     updated_at=NOW,
 )
@@ -29,7 +29,7 @@ OPTIONS = ScheduleOptions(
     retry=Retry(attempts=3, delay=0.5, factor=1, cap=86_400, jitter=0),
     user_id="ada",
     persistent=False,
-    payload='{"to":"ä"}',
+    input='{"to":"ä"}',
     window=("02:00", "06:00"),
     overlap=Overlap.ALLOW,
     catch_up=CatchUp.ALL,
@@ -74,7 +74,7 @@ def test_as_dict_has_the_same_fields_and_values() -> None:
     retry = told.pop("retry")
     assert told == {name: sent[name] for name in told}
     assert {name: sent["retry"][name] for name in retry} == retry
-    assert sent["payload"] == {"to": "ä"}
+    assert sent["input"] == {"to": "ä"}
     assert sent["retry_policy"] == {"max_retries": 2, "backoff_ms": 500, "backoff_type": "fixed"}
     assert {*ScheduleOptions.__struct_fields__} <= {*sent}
 

@@ -15,7 +15,7 @@ from workbell.cli.output import can_draw, make_console, one_line, print_facts, p
 from workbell.cli.project import client_options, json_option, open_project, tenant_option
 from workbell.cli.words import ago, local, or_unreadable
 from workbell.model.agent import Agent
-from workbell.model.payload import decode
+from workbell.model.json_text import decode
 from workbell.model.run import Status
 from workbell.wire.agents import AgentShown
 

@@ -29,6 +29,6 @@ COMMANDS = {
     cls=LazyGroup,
     lazy=COMMANDS,
     help="See the jobs, run one now, pause one; make, change and remove jobs that are data.\n\n"
-    "A definition is a job made by `put`: a name, a payload template and options for the code of another job.",
+    "A definition is a job made by `put`: a name, an input template and options for the code of another job.",
 )
 def jobs() -> None: ...

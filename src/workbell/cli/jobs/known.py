@@ -62,7 +62,7 @@ class KnownJob(NamedTuple):
             file_path=None if self.file is None else self.file.path,
             schedule=self.declared,
             on=self.on,
-            input_schema=None if schema is None else schema_with_template(schema, self.job.payload),
+            input_schema=None if schema is None else schema_with_template(schema, self.job.input),
         )
         return msgspec.structs.asdict(shown) | {
             "priority": self.job.priority,

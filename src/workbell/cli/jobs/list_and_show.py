@@ -108,7 +108,7 @@ def _definition(known: KnownJob) -> list[tuple[str, str]]:
     return [
         ("id", job.id),
         ("handler", job.handler),
-        ("template", one_line(job.payload_template or "none")),
+        ("input", one_line(job.input_text or "none")),
         ("state", "enabled" if job.enabled else "disabled: it takes no new runs, and those that wait go on waiting"),
         ("created", local(job.created_at)),
         ("changed", local(job.updated_at)),

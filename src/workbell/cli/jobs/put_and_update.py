@@ -24,11 +24,10 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 OF_DEFINITIONS = (
     click.option(
-        "--template",
-        "payload",
+        "--input",
         type=JSON,
         metavar="JSON",
-        help="The payload template: each run's input is merged onto it.",
+        help="The input template: each run's input is merged onto it.",
     ),
     click.option("--description", metavar="TEXT", help="What it is for."),
     click.option("--enabled/--disabled", default=None, help="Whether it takes runs. Otherwise: as it is, or enabled."),
@@ -39,7 +38,7 @@ OF_DEFINITIONS = (
     click.option("--alert-url", metavar="URL", help="Notify this URL of runs that failed for good."),
     click.option("--ping-url", metavar="URL", help="Notify this URL whenever a run ends, as healthchecks.io wants it."),
 )
-TAKEN_BACK = {"template": "payload"} | {name: name for name in sorted(OPTIONS)}
+TAKEN_BACK = sorted({"input", *OPTIONS})
 
 
 def definition_options(command: Command) -> Command:
@@ -81,7 +80,7 @@ def put(
 @click.option(
     "--default",
     "taken_back",
-    type=click.Choice(sorted(TAKEN_BACK)),
+    type=click.Choice(TAKEN_BACK),
     multiple=True,
     help="Reset this setting to its default.",
 )
@@ -99,11 +98,11 @@ def update(
 ) -> None:
     retry = take_retry(given)
     changes = {word: value for word, value in given.items() if value is not None}
-    if twice := [word for word in taken_back if TAKEN_BACK[word] in {*changes, *(["retry"] if retry else [])}]:
+    if twice := [word for word in taken_back if word in {*changes, *(["retry"] if retry else [])}]:
         raise click.UsageError(f"--default {twice[0]} and another value of it say two things.")
-    changes |= {TAKEN_BACK[word]: None for word in taken_back}
+    changes |= dict.fromkeys(taken_back)
     if not changes and not retry:
-        raise click.UsageError("Say what to change, such as --timeout or --template.")
+        raise click.UsageError("Say what to change, such as --timeout or --input.")
     with opened_here(open_project(app=app, url=url, tenant=tenant), url, create=False) as here:
         bell = here.bell
         if retry:

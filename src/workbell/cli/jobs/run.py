@@ -98,8 +98,8 @@ def _usual_input(here: Here, name: str) -> dict[str, Any]:
     """Input that its own schedule would give it."""
     known = find_job(here, name)
     if known.file is not None:
-        return known.file.payload
-    return next((schedule.payload for schedule in known.schedules if schedule.name == name), {})
+        return known.file.input
+    return next((schedule.input for schedule in known.schedules if schedule.name == name), {})
 
 
 def _wait_for_pickup(here: Here, run: AnyRun) -> AnyRun:

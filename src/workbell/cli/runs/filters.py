@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 import click
 
 from workbell.cli.values import SINCE, USER, Kind
-from workbell.model.payload_fields import value_from
+from workbell.model.input_fields import value_from
 from workbell.model.run import Status
 from workbell.model.run_filter import WORDS, FilterOptions, Word, WordKind
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class PayloadField(Kind):
+class InputField(Kind):
     """`customer.id=42`: a path, and a JSON value; what is no JSON is a text."""
 
     name = "field"
@@ -38,7 +38,7 @@ TYPES: dict[WordKind, dict[str, Any]] = {
     WordKind.RUN: {"metavar": "ID"},
     WordKind.YES_NO: {"default": None},
     WordKind.TIME: {"type": SINCE, "metavar": "TIME"},
-    WordKind.INPUT: {"multiple": True, "type": PayloadField(), "metavar": "PATH=VALUE"},
+    WordKind.INPUT: {"multiple": True, "type": InputField(), "metavar": "PATH=VALUE"},
 }
 
 

@@ -114,7 +114,7 @@ def _facts(schedule: Schedule, now: datetime) -> list[tuple[str, str]]:
         *settings_in_words(options, OPTION_FIELDS),
         ("alerts", shown_url(options.alert_url)),
         ("pings", shown_url(options.ping_url)),
-        ("input", options.payload if schedule.payload else None),
+        ("input", options.input if schedule.input else None),
         ("about", options.description),
         ("by", options.created_by),
         ("declared", source_in_words(schedule)),

@@ -32,7 +32,7 @@ TICKS = (
     click.option("--at", type=INSTANT, metavar="TIME", help="When: once, such as 2026-11-16T09:00:00Z."),
     click.option("--anchor", type=INSTANT, metavar="TIME", help="Where --every is counted from; otherwise from now."),
     click.option("--timezone", metavar="ZONE", help="Such as Europe/Paris; otherwise the setting, else the machine's."),
-    click.option("--input", "payload", type=JSON, metavar="JSON", help="The arguments of every run, by name."),
+    click.option("--input", type=JSON, metavar="JSON", help="The arguments of every run, by name."),
     click.option(
         "--window", type=WINDOW, metavar="A-B", help="Runs of ticks start only in it: 02:00-06:00, also 22:00-04:00."
     ),

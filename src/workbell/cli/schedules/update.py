@@ -17,7 +17,7 @@ from workbell.cli.schedules.settings import RETRY, WHEN, check_when, given_setti
 from workbell.cli.words import here_now, next_in_words, timing_in_words
 from workbell.scheduling.settings import NAMES, ScheduleChanges
 
-TAKEN_BACK = {"input" if name == "payload" else name: name for name in sorted(NAMES - {*WHEN, "anchor"})}
+TAKEN_BACK = sorted(NAMES - {*WHEN, "anchor"})
 
 
 @click.command(help="Change what is given; the rest stays.")
@@ -28,7 +28,7 @@ TAKEN_BACK = {"input" if name == "payload" else name: name for name in sorted(NA
 @click.option(
     "--default",
     "taken_back",
-    type=click.Choice(sorted(TAKEN_BACK)),
+    type=click.Choice(TAKEN_BACK),
     multiple=True,
     help="Reset this setting to its default.",
 )
@@ -48,7 +48,6 @@ def update(
     check_when(given, needed=False)
     retry = take_retry(given)
     changes = given_settings(given)
-    taken_back = tuple(TAKEN_BACK[word] for word in taken_back)
     if twice := sorted(set(taken_back) & {*changes, *(["retry"] if retry else [])}):
         raise click.UsageError(f"--default {twice[0]} and another value of it say two things.")
     changes |= dict.fromkeys(taken_back)

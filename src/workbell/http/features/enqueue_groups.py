@@ -35,13 +35,13 @@ class Order(NamedTuple):
     """Arguments of one enqueue."""
 
     job: str
-    payload: dict[str, Any] | None
+    input: dict[str, Any] | None
     options: Mapping[str, Any]
     once: IdempotencyKey | None = None
     chosen: ChosenId | None = None
 
     def request(self, client: LocalClient) -> Request:
-        request = client.request(self.job, self.payload, **self.options)
+        request = client.request(self.job, self.input, **self.options)
         if self.once is not None:
             request = request._replace(new=asked_once(request.new, self.once))
         if self.chosen is None:

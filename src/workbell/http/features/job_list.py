@@ -40,7 +40,7 @@ class _Facts(NamedTuple):
             file_path=None if file is None else file.file_path,
             schedule=None if file is None else file.schedule,
             on=() if file is None else file.on,
-            input_schema=None if function is None else schema_with_template(function.signature.schema, job.payload),
+            input_schema=None if function is None else schema_with_template(function.signature.schema, job.input),
         )
 
     def _unserved(self, job: Job) -> str | None:

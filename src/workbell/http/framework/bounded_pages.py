@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 
 from workbell.http.framework.answers import encode
-from workbell.model.payload import ERROR_LIMIT, LIMIT
+from workbell.model.json_text import ERROR_LIMIT, LIMIT
 from workbell.wire.operation import ListPage
 
 Row = TypeVar("Row")

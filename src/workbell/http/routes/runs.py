@@ -24,8 +24,8 @@ from workbell.http.policies.idempotency import answer_once, fingerprint_of, idem
 from workbell.http.policies.open_limits import STREAMS, WAITS
 from workbell.model.access import Scope
 from workbell.model.clock import EPOCH
+from workbell.model.input_fields import value_from
 from workbell.model.log_line import LogLine
-from workbell.model.payload_fields import value_from
 from workbell.model.request import ABOUT_KEYS
 from workbell.model.run import Attempt, IdempotencyKey, Run
 from workbell.model.run_page import Counted

@@ -14,8 +14,8 @@ from workbell.model.endpoint import Health
 from workbell.model.event import Event
 from workbell.model.event_count import EventCount
 from workbell.model.event_subscribers import EventSubscriber
+from workbell.model.json_text import encode
 from workbell.model.notification import Notification
-from workbell.model.payload import encode
 from workbell.model.retry import Retry
 from workbell.model.trigger import RetryConfig, Trigger, config_of, retry_from
 from workbell.model.users import UserId

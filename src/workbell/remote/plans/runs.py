@@ -12,8 +12,8 @@ import msgspec
 
 from workbell.errors import ClockSkew, InvalidOption, RunNotFound, ServiceUnavailable, StoreUnavailable, WaitTimeout
 from workbell.model.clock import aware, seconds
+from workbell.model.input_fields import read_fields
 from workbell.model.log_line import LogLine
-from workbell.model.payload_fields import read_fields
 from workbell.model.request import EnqueueOptions
 from workbell.model.run_filter import WORDS, FilterOptions, WordKind, check_names
 from workbell.model.run_page import Counted
@@ -37,8 +37,8 @@ REST = 2.0  # seconds after the service could not be reached
 # Enqueue
 
 
-def enqueue(job: object, payload: dict[str, Any] | None, **options: Unpack[EnqueueOptions]) -> Plan[MadeRun]:
-    asked = request(job, payload, options)
+def enqueue(job: object, input: dict[str, Any] | None, **options: Unpack[EnqueueOptions]) -> Plan[MadeRun]:
+    asked = request(job, input, options)
     making = partial(_making, runs.enqueue, _made, tenant=asked.tenant)
     made: MadeRun = yield from _make(making, asked.body, with_id(asked.body))
     return made

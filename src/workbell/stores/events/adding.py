@@ -7,7 +7,7 @@ from typing import Any
 
 from workbell.errors import StoreUnavailable
 from workbell.model.event import EmitKey, Event, NewEvent
-from workbell.model.payload import decode
+from workbell.model.json_text import decode
 from workbell.model.run import Added
 from workbell.stores import event_rows
 from workbell.stores.database import Conflict, Rows, Statement

@@ -15,7 +15,7 @@ from workbell.stores.database import Batch, Database, Row, Statement, read_rows
 from workbell.stores.reading import Column, RowReader, object_text, optional, rate_text, written_back
 
 JOB = (
-    "id tenant name source handler queue description payload_template priority retry timeout options concurrency "
+    "id tenant name source handler queue description input priority retry timeout options concurrency "
     "concurrency_key rate rate_key processor alert_url ping_url enabled version created_at updated_at"
 ).split()
 PAGE = 1000
@@ -60,6 +60,7 @@ def job_values(job: Job) -> dict[str, Any]:
     retry = None if job.retry is None else msgspec.json.encode(job.retry).decode()
     said = msgspec.structs.replace(job.options, priority=None)  # it has a column of its own
     values = msgspec.structs.asdict(job) | {"retry": retry, "priority": job.priority, "options": to_text(said)}
+    values["input"] = values.pop("input_text")
     return written_back(values, job.unreadable)
 
 
@@ -68,7 +69,7 @@ _rows = RowReader(
     "put it again, or delete it.",
     retry=Column(optional(_retry.decode)),
     options=Column(from_text, NO_DEFAULTS),
-    payload_template=Column(object_text),
+    input=Column(object_text),
     rate=Column(rate_text),
 )
 
@@ -76,6 +77,7 @@ _rows = RowReader(
 def job_from_row(row: Row) -> Job:
     values = _rows.read(row)
     values |= {"enabled": bool(values["enabled"]), "processor": bool(values["processor"])}
+    values["input_text"] = values.pop("input")
     if priority := values.pop("priority"):
         values["options"] = msgspec.structs.replace(values["options"], priority=priority)
     return Job(**values)

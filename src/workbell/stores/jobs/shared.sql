@@ -3,7 +3,7 @@
 -- put_job: make or update a job of code; it takes over a definition of its name
 INSERT INTO workbell_jobs ({job_columns}) VALUES ({job_values})
 ON CONFLICT (tenant, name) DO UPDATE SET handler = excluded.handler, queue = excluded.queue,
-    description = excluded.description, payload_template = excluded.payload_template, retry = excluded.retry,
+    description = excluded.description, input = excluded.input, retry = excluded.retry,
     timeout = excluded.timeout, enabled = excluded.enabled, concurrency = excluded.concurrency,
     concurrency_key = excluded.concurrency_key, rate = excluded.rate, rate_key = excluded.rate_key,
     processor = excluded.processor, priority = excluded.priority, alert_url = excluded.alert_url, ping_url = excluded.ping_url,

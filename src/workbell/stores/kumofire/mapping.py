@@ -13,7 +13,7 @@ import msgspec
 from workbell.errors import InvalidOption, JobsError, WorkbellError
 from workbell.model.ids import id_of
 from workbell.model.job import API_SOURCE, BUILT_IN, CODE_SOURCE, QUEUE, Job, name
-from workbell.model.payload import clean_text
+from workbell.model.json_text import clean_text
 from workbell.model.retry import Retry
 from workbell.model.run import Attempt, AttemptStatus, Lane, Options, Run, Status
 from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
@@ -80,7 +80,7 @@ def take_job(row: KumofireJob, into: Into) -> TakenJob:
             handler=handler,
             # One whose handler has another name is served by who has that; else code of this name takes it over.
             source=CODE_SOURCE if handler == row.name else API_SOURCE,
-            payload_template=template,
+            input_text=template,
             retry=_default_retry(row.default_options, notes),
             options=NO_DEFAULTS if into.target is None else RunDefaults(target=into.target),
             created_at=created,
@@ -119,7 +119,7 @@ def take_schedule(row: KumofireSchedule, into: Into) -> TakenSchedule:
             expression=expression,
             timezone=zone,
             options=ScheduleOptions(
-                payload=_input(row.payload, notes),
+                input=_input(row.payload, notes),
                 retry=_retry(row.max_attempts),
                 target=into.target,
                 overlap=Overlap.ALLOW,

@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from workbell.errors import StoreError
-from workbell.model.payload import clean_text
+from workbell.model.json_text import clean_text
 
 OLDEST, NEWEST = 1, 3  # versions of its schema that this can read
 WITH_SCHEDULES, WITH_KEYS = 2, 3  # since when it has schedules, and keys of schedules

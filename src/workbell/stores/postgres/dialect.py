@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from workbell.model.payload_fields import FieldFilter
+from workbell.model.input_fields import FieldFilter
 from workbell.model.state import FINISHED, Transition
 from workbell.stores.database import Rows, Statement
 from workbell.stores.postgres import fields

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from workbell.model.payload_fields import FieldFilter
+from workbell.model.input_fields import FieldFilter
 
 # JSON text may hold NUL, jsonb may not: the cast would fail, and with it the whole query.
 NUL, INSTEAD = r"\u0000", r"\ufffd"

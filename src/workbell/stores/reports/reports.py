@@ -47,7 +47,7 @@ class StoredReports:
         return self._search.count(wanted, most, scan)
 
     def recent(self, tenant: str, jobs: Sequence[str], most: int) -> dict[str, list[EndedRun]]:
-        """The newest finished runs of each of these jobs, newest first by when they were made, without payloads."""
+        """The newest finished runs of each of these jobs, newest first by when they were made, without inputs."""
         return recent_runs(self._database, tenant, jobs, most)
 
     def counts(self, tenant: str | None = None) -> list[Counts]:

@@ -32,7 +32,7 @@ class Search:
         self._lanes = lanes
 
     def list(self, wanted: Filter) -> Listed:
-        """Runs, newest first, by all words of a filter but the fields of payloads, and whether they were retried."""
+        """Runs, newest first, by all words of a filter but the fields of inputs, and whether they were retried."""
         found: dict[str, Run] = {}
         # Live runs first: one that ends between the two steps is then found in history.
         for chosen in self._chosen(wanted, SCAN, bounded=False):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from workbell.model.payload_fields import FieldFilter
+from workbell.model.input_fields import FieldFilter
 from workbell.model.state import FINISHED, Transition
 from workbell.stores.database import Row, Rows, Statement
 from workbell.stores.queries import queries

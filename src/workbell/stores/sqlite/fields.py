@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from workbell.model.payload_fields import FieldFilter
+from workbell.model.input_fields import FieldFilter
 
 
 def condition_on(field: FieldFilter, letter: str) -> tuple[str, dict[str, Any]]:

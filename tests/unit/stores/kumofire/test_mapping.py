@@ -141,7 +141,7 @@ def test_definitions(name: str, handler: str | None, template: str | None, optio
     at = write_time(NOW)
     with suppress(CannotTake):
         job, _ = take_job(KumofireJob("x", name, handler, template, options, at, None), INTO)
-        assert job.payload_template is None or isinstance(json.loads(job.payload_template), dict)
+        assert job.input_text is None or isinstance(json.loads(job.input_text), dict)
         assert is_id(job.id)
 
 

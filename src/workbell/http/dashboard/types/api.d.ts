@@ -425,7 +425,7 @@ export interface Schemas {
     "auto_reschedule"?: number | null;
     "remove_delay"?: number | null;
     "expires"?: number | null;
-    "payload"?: { [name: string]: unknown } | null;
+    "input"?: { [name: string]: unknown } | null;
     "description"?: string | null;
     "enabled"?: boolean | null;
     "concurrency"?: number | null;
@@ -449,7 +449,7 @@ export interface Schemas {
     "auto_reschedule"?: number | null;
     "remove_delay"?: number | null;
     "expires"?: number | null;
-    "payload"?: { [name: string]: unknown } | null;
+    "input"?: { [name: string]: unknown } | null;
     "description"?: string | null;
     "enabled"?: boolean | null;
     "concurrency"?: number | null;
@@ -490,7 +490,7 @@ export interface Schemas {
     "enabled": boolean;
     "version": number;
     "handler": string;
-    "payload": { [name: string]: unknown } | null;
+    "input": { [name: string]: unknown } | null;
     "unserved": string | null;
     "created_at": string | null;
     "updated_at": string | null;
@@ -945,7 +945,7 @@ export interface Schemas {
     "kind"?: Schemas["ScheduleKind"] | null;
     "expression"?: string | null;
     "timezone"?: string | null;
-    "payload"?: { [name: string]: unknown } | null;
+    "input"?: { [name: string]: unknown } | null;
     "window"?: string[] | null;
     "outside"?: Schemas["Outside"] | null;
     "overlap"?: Schemas["Overlap"] | null;
@@ -998,7 +998,7 @@ export interface Schemas {
     "paused": boolean;
     "reason": string | null;
     "source": string;
-    "payload": { [name: string]: unknown };
+    "input": { [name: string]: unknown };
     "next_run_at": string | null;
     "last_run_at": string | null;
     "last_run_id": string | null;
@@ -1049,7 +1049,7 @@ export interface Schemas {
     "kind"?: Schemas["ScheduleKind"] | null;
     "expression"?: string | null;
     "timezone"?: string | null;
-    "payload"?: { [name: string]: unknown } | null;
+    "input"?: { [name: string]: unknown } | null;
     "window"?: string[] | null;
     "outside"?: Schemas["Outside"] | null;
     "overlap"?: Schemas["Overlap"] | null;

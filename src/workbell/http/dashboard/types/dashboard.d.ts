@@ -130,7 +130,7 @@ declare global {
     $defs?: { [name: string]: ArgumentSchema };
   }
   /** The input of a run while it is edited: as JSON (`raw`, `text`) or in fields (`texts`). */
-  type PayloadState = { raw: boolean; texts: Texts; text: string };
+  type InputState = { raw: boolean; texts: Texts; text: string };
 
   type ScheduleBody = Api.Body<"PUT", `/schedules/${string}`>;
   type SchedulePath = `/schedules/${string}`;

@@ -50,7 +50,7 @@ class ReadingContract:
             "send",
             queue="mail",
             description="Sends 'mail'.",
-            payload_template='{"a":1}',
+            input_text='{"a":1}',
             retry=Retry(attempts=7, give_up_on=("ValueError",)),
             timeout=2.5,
             enabled=False,

@@ -127,7 +127,7 @@ FULL: dict[str, Any] = {
     "run_count": 8,
     "scheduler_failures": 9,
     "options": ScheduleOptions(
-        payload='{"to":"a"}',
+        input='{"to":"a"}',
         queue="mail",
         priority=-3,
         retry=Retry(attempts=2, delay=3, factor=1, cap=9, jitter=0),

@@ -80,6 +80,6 @@ class TextsContract:
     @nasty
     def test_jobs_keep_their_texts(self, store: CoreStore, text: str) -> None:
         template = msgspec.json.encode({"text": text}).decode()
-        wanted: Job = job(text[:100], queue=text[:100], handler=text, description=text, payload_template=template)
+        wanted: Job = job(text[:100], queue=text[:100], handler=text, description=text, input_text=template)
         store.jobs.put([wanted])
         assert store.jobs.find("default", wanted.name) == wanted

@@ -22,7 +22,7 @@ def definition(name: str = "email-eu", **fields: object) -> Job:
         "id": new_id(),
         "name": name,
         "handler": "email",
-        "payload_template": '{"region":"eu"}',
+        "input_text": '{"region":"eu"}',
         "source": API_SOURCE,
         "created_at": START,
         "updated_at": START,
@@ -101,7 +101,7 @@ class DefiningContract:
         assert store.definitions.list() == []
         found = store.jobs.find("default", "email")
         assert found is not None
-        assert (found.id, found.handler, found.payload_template) == (made.id, "module:email", None)
+        assert (found.id, found.handler, found.input_text) == (made.id, "module:email", None)
         assert not store.definitions.write(made, 1)
         assert not store.definitions.delete(made)
 

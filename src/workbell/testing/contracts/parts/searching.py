@@ -10,7 +10,7 @@ import msgspec
 
 from workbell.model import state
 from workbell.model.ids import first_id_at, new_id
-from workbell.model.payload_fields import FieldFilter, read_fields
+from workbell.model.input_fields import FieldFilter, read_fields
 from workbell.model.run import FINAL, NewRun, Run, Status
 from workbell.model.run_page import Counted
 from workbell.stores.matching import matches_all
@@ -24,8 +24,8 @@ def made(number: int, **fields: Any) -> NewRun:
     return request(id=first_id_at(after(number)), **fields)
 
 
-def payloads(store: Store, *values: Any) -> dict[str, Any]:
-    """Runs with these payloads; what each of them has, by its id."""
+def inputs(store: Store, *values: Any) -> dict[str, Any]:
+    """Runs with these inputs; what each of them has, by its id."""
     requests = [request(input_text=msgspec.json.encode(value).decode()) for value in values]
     store.runs.add(requests)
     return {new.run.id: value for new, value in zip(requests, values, strict=True)}
@@ -131,8 +131,8 @@ class SearchingContract:
         assert (found[second.id].created_at, found[second.id].key) == (other.created_at, "k")
         assert store.reports.retries([]) == {}
 
-    def test_runs_by_fields_of_the_payload(self, store: Store) -> None:
-        has = payloads(
+    def test_runs_by_fields_of_the_input(self, store: Store) -> None:
+        has = inputs(
             store,
             {"n": 1},
             {"n": 1.0},
@@ -163,7 +163,7 @@ class SearchingContract:
         assert values(n='O\'Reilly "%s" :n \\u0000 é 👩') == ['O\'Reilly "%s" :n \\u0000 é 👩']
 
     def test_several_fields_and_deep_ones(self, store: Store) -> None:
-        first, second, *_ = payloads(
+        first, second, *_ = inputs(
             store,
             {"customer": {"id": 42, "näme": {"a b": "x"}}, "paid": False},
             {"customer": {"id": 42}, "paid": True},
@@ -179,8 +179,8 @@ class SearchingContract:
         assert ids(store.reports.search(canceled).runs) == [first]
 
     def test_what_is_hard_to_read_is_passed_over(self, store: Store) -> None:
-        """A NUL in one payload must not keep the others from being found."""
-        has = payloads(store, {"a": "\x00", "n": 1}, {"a": "\ufffd", "n": 1}, {"a": "\\u0000", "n": 1}, {"\x00": 1})
+        """A NUL in one input must not keep the others from being found."""
+        has = inputs(store, {"a": "\x00", "n": 1}, {"a": "\ufffd", "n": 1}, {"a": "\\u0000", "n": 1}, {"\x00": 1})
         assert len(by_fields(store, n=1)) == 3
         found = store.reports.search(Filter("default", input=[FieldFilter("a", "\ufffd")])).runs
         assert [has[run.id]["a"] for run in found] == ["\ufffd"]

@@ -42,7 +42,7 @@ export function Copy({ text, label = "Copy" }) {
   return html`<button type="button" class="small" onClick=${copy}>${done ? "Copied" : label}</button>`;
 }
 
-// Texts for a terminal, quoted so that no name and no payload can become a command of its own.
+// Texts for a terminal, quoted so that no name and no input can become a command of its own.
 
 const PLAIN = /^[A-Za-z0-9_./:@%+,-]+$/;
 const LONGEST = 100_000; // letters of one word: Linux takes 128 KiB

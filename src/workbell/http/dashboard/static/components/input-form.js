@@ -10,17 +10,17 @@ import { Area, Check, Choice, Field, SubmitFoot, useSubmit } from "./form.js";
  * @param {{ schema: ArgumentSchema | null, input?: Input, submit: string, onSubmit: (input: Input) => Promise<unknown>, children?: Child }} props
  */
 export function InputForm({ schema, input = {}, submit, onSubmit, children }) {
-  const [state, setState] = useState(() => payloadOf(schema, input));
+  const [state, setState] = useState(() => inputStateOf(schema, input));
   const [wrong, setWrong] = useState(/** @type {Wrong} */ ({}));
   const takesNone = schema?.additionalProperties === false && !Object.keys({ ...schema.properties, ...input }).length;
   const { send, busy, problem } = useSubmit(async (event) => {
-    const found = readPayload(schema, state);
+    const found = readInput(schema, state);
     setWrong(found.wrong ?? {});
     return found.input ? onSubmit(found.input) : toFirstWrong(event.target);
   });
   return html`
     <form class="input-form" onSubmit=${send} noValidate>
-      ${takesNone ? html`<p class="faint">It takes no arguments.</p>` : html`<${PayloadField} schema=${schema} state=${state} change=${setState} wrong=${wrong} />`}
+      ${takesNone ? html`<p class="faint">It takes no arguments.</p>` : html`<${InputField} schema=${schema} state=${state} change=${setState} wrong=${wrong} />`}
       ${children}
       <${SubmitFoot} label=${submit} busy=${busy} problem=${problem} />
     </form>
@@ -39,7 +39,7 @@ const sorted = (input) => stringify(Object.entries(input).sort(([one], [other]) 
  * @param {ArgumentSchema | null} schema
  * @param {Input} input
  */
-export function payloadOf(schema, input) {
+export function inputStateOf(schema, input) {
   const texts = textsOf(schema, input);
   const held = hasFields(schema) ? [given(schema, texts).input, inputOf(schema, texts).input] : [];
   const exact = held.some((one) => one && sorted(one) === sorted(input));
@@ -57,10 +57,10 @@ const given = (schema, texts) => inputOf({ ...schema, required: [] }, texts);
 /**
  * `{input}` or `{wrong: {name: text}}`.
  * @param {ArgumentSchema | null} schema
- * @param {PayloadState} state
+ * @param {InputState} state
  * @returns {{ input?: Input, wrong?: Wrong }}
  */
-export function readPayload(schema, state) {
+export function readInput(schema, state) {
   if (!state.raw) return inputOf(schema, state.texts);
   try {
     const found = parse(state.text.trim() || "{}");
@@ -72,16 +72,16 @@ export function readPayload(schema, state) {
 }
 
 /**
- * `state` and `change(state)` are the form's, as `payloadOf` begins it; `wrong` is what `readPayload` found.
- * @param {{ schema: ArgumentSchema | null, state: PayloadState, change: (state: PayloadState) => void, wrong?: Wrong }} props
+ * `state` and `change(state)` are the form's, as `inputStateOf` begins it; `wrong` is what `readInput` found.
+ * @param {{ schema: ArgumentSchema | null, state: InputState, change: (state: InputState) => void, wrong?: Wrong }} props
  */
-export function PayloadField({ schema, state, change, wrong = {} }) {
+export function InputField({ schema, state, change, wrong = {} }) {
   const [stays, setStays] = useState(/** @type {string[] | null} */ (null)); // why it cannot be shown the other way; in a list, so that the same again draws the box anew
   /** @param {boolean} raw */
   const toggle = (raw) => {
-    const found = state.raw ? readPayload(schema, state) : given(schema, state.texts);
+    const found = state.raw ? readInput(schema, state) : given(schema, state.texts);
     if (!found.input) return setStays([Object.entries(found.wrong ?? {}).map(([name, text]) => `${name} ${text}`.trim()).join(" ")]);
-    const next = payloadOf(schema, found.input);
+    const next = inputStateOf(schema, found.input);
     // Back to the form only if it can hold all that was written.
     if (!raw && next.raw) return setStays(["The form cannot hold all of this, so it stays JSON."]);
     setStays(null);

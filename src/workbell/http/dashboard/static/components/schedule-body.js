@@ -7,7 +7,7 @@ import { secondsOf, spanWords } from "./schedules.js";
 /**
  * The settings that the form does not show: all those of PUT but those that `bodyOf` writes,
  * and those that say the same in other words.
- * @typedef {Exclude<keyof ScheduleBody, "job" | "enabled" | "payload" | "timezone" | "cron" | "every" | "anchor" | "at"
+ * @typedef {Exclude<keyof ScheduleBody, "job" | "enabled" | "input" | "timezone" | "cron" | "every" | "anchor" | "at"
  *   | "kind" | "expression" | "retry_policy" | "window" | "outside" | "overlap" | "catch_up" | "catch_up_cap" | "jitter" | "timeout" | "queue" | "priority" | "description">} Hidden
  */
 
@@ -137,19 +137,19 @@ export function timingOf(form, schedule, choice) {
 /**
  * The body of PUT: `{body}` or `{wrong}`. `schedule` is what was read, none for a new one.
  * @param {ScheduleTexts} form
- * @param {Input | undefined} payload
+ * @param {Input | undefined} input
  * @param {Api.Schedule | null} schedule
  * @param {string} choice
  * @returns {{ body?: ScheduleBody, wrong?: Wrong }}
  */
-export function bodyOf(form, payload, schedule, choice) {
+export function bodyOf(form, input, schedule, choice) {
   const { asked, wrong = {} } = timingOf(form, schedule, choice);
   const before = schedule && formOf(schedule, choice);
   // Left out, `user_id` would be that of who saves the form.
   const hidden = schedule ? { user_id: null, ...Object.fromEntries(hiddenOf(schedule).map((word) => [word, schedule[word]])) } : {};
   const { job, enabled, outside, overlap, catch_up } = form;
   /** @type {ScheduleBody} */
-  const body = { job, ...asked, payload, enabled, ...hidden, outside, overlap, catch_up };
+  const body = { job, ...asked, input, enabled, ...hidden, outside, overlap, catch_up };
   if (form.queue.trim()) body.queue = form.queue.trim();
   if (form.description) body.description = form.description;
   for (const word of /** @type {const} */ (["jitter", "timeout"])) {

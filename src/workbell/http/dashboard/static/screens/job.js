@@ -113,7 +113,7 @@ function Made({ job }) {
   const facts = [
     ["File", job.file_path && html`<code>${job.file_path}</code>`],
     ["Handler", isDefinition(job) && job.handler !== job.name ? html`<${Link} to=${to(["jobs", job.handler])}>${job.handler}<//>` : html`<code>${job.handler}</code>`],
-    ["Payload template", job.payload && html`<code>${JSON.stringify(job.payload)}</code>`],
+    ["Input template", job.input && html`<code>${JSON.stringify(job.input)}</code>`],
     ["State", job.enabled ? job.unserved : "disabled: it takes no new runs, and those that wait go on waiting"],
     ["Queue", html`<${Link} to=${to(["queues", job.queue])}>${job.queue}<//>`],
     ["Starts", html`<${Starts} job=${job} ticks=${ticks} />`],

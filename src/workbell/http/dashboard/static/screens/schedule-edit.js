@@ -1,7 +1,7 @@
 // A new schedule, and the change of one: saved only if it is still as it was read.
 import { api, part, Problem, useMay } from "../api.js";
 import { Check, Choice, Field, SubmitFoot, useSubmit } from "../components/form.js";
-import { PayloadField, payloadOf, readPayload } from "../components/input-form.js";
+import { InputField, inputStateOf, readInput } from "../components/input-form.js";
 import { Loading, Page, Section, Trouble } from "../components/page.js";
 import { bodyOf, formOf, HIDDEN, hiddenOf, newForm, timingOf } from "../components/schedule-body.js";
 import { CATCH_UP, declaredText, isDeclared, NextTicks, OUTSIDE, OVERLAP } from "../components/schedules.js";
@@ -132,26 +132,26 @@ function ScheduleForm({ schedule = null, jobs, save, cancel, children }) {
   /** @param {string} name */
   const schemaOf = (name) => jobs.find((job) => job.name === name)?.input_schema ?? null;
   const schema = schemaOf(form.job);
-  const [payload, setPayload] = useState(() => payloadOf(schema, schedule?.payload ?? {}));
+  const [input, setInput] = useState(() => inputStateOf(schema, schedule?.input ?? {}));
   const [wrong, setWrong] = useState(/** @type {Wrong} */ ({}));
-  const [wrongPayload, setWrongPayload] = useState(/** @type {Wrong | undefined} */ (undefined));
+  const [wrongInput, setWrongInput] = useState(/** @type {Wrong | undefined} */ (undefined));
   /** @param {keyof ScheduleTexts} word */
   const set = (word) => (/** @type {string | boolean} */ value) => setForm((before) => ({ ...before, [word]: value }));
   const timing = timingOf(form, schedule, choice);
 
   /** @param {string} name */
   const chooseJob = (name) => {
-    const input = readPayload(schema, payload).input;
-    if (input) setPayload(payloadOf(schemaOf(name), input));
+    const found = readInput(schema, input).input;
+    if (found) setInput(inputStateOf(schemaOf(name), found));
     set("job")(name);
   };
   const { send, busy, problem } = useSubmit(async (event) => {
-    const input = readPayload(schema, payload);
-    const { body, wrong: found = {} } = bodyOf(form, input.input, schedule, choice);
+    const read = readInput(schema, input);
+    const { body, wrong: found = {} } = bodyOf(form, read.input, schedule, choice);
     if (!schedule && !form.name.trim()) found.name = "What is it called?";
     setWrong(found);
-    setWrongPayload(input.wrong);
-    if (!body || Object.keys(found).length || input.wrong) {
+    setWrongInput(read.wrong);
+    if (!body || Object.keys(found).length || read.wrong) {
       toFirstWrong(event.target);
       throw new Error("Something is missing or wrong; see the fields.");
     }
@@ -170,7 +170,7 @@ function ScheduleForm({ schedule = null, jobs, save, cancel, children }) {
         <//>
         <${Section} title="What this comes to"><${SchedulePreview} asked=${timing.asked} /><//>
         <${Section} title="Input of every run">
-          <div class="form"><${PayloadField} schema=${schema} state=${payload} change=${setPayload} wrong=${wrongPayload} /></div>
+          <div class="form"><${InputField} schema=${schema} state=${input} change=${setInput} wrong=${wrongInput} /></div>
         <//>
       </div>
       <${Section} title="Rules"><${Manners} ...${shared} /><//>

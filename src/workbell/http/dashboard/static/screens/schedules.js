@@ -193,7 +193,7 @@ function Shown({ schedule, path }) {
     <${Section} title="Today"><${DayBar} key=${schedule.updated_at} schedule=${schedule} /><//>
     <div class="columns">
       <${Section} title="Rules"><${Facts} facts=${tickFacts(schedule)} /><//>
-      <${Section} title="Input of every run"><${Json} value=${schedule.payload} name="Input of every run" /><//>
+      <${Section} title="Input of every run"><${Json} value=${schedule.input} name="Input of every run" /><//>
     </div>
     <${Section} title="History" actions=${runs}><${TickLedger} schedule=${schedule} /><//>
   `;

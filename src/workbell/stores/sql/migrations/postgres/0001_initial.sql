@@ -30,7 +30,7 @@ CREATE TABLE workbell_jobs (
     handler           text NOT NULL,
     queue             text NOT NULL,
     description       text NOT NULL DEFAULT '',
-    payload_template  text,
+    input             text,
     priority          smallint NOT NULL DEFAULT 0,
     retry             text,
     timeout           double precision,

@@ -31,7 +31,7 @@ CREATE TABLE workbell_jobs (
     handler           TEXT NOT NULL,
     queue             TEXT NOT NULL,
     description       TEXT NOT NULL DEFAULT '',
-    payload_template  TEXT,
+    input             TEXT,
     priority          INTEGER NOT NULL DEFAULT 0,
     retry             TEXT,
     timeout           REAL,

@@ -1,4 +1,4 @@
-"""Payloads: the limits at the front door, the cleaning at the back door."""
+"""Inputs: the limits at the front door, the cleaning at the back door."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from uuid import UUID
 import pydantic
 import pytest
 
-from workbell.errors import InvalidPayload
-from workbell.model.payload import DEPTH, ERROR_LIMIT, LIMIT, clean_text, decode, encode, encode_result
+from workbell.errors import InvalidInput
+from workbell.model.json_text import DEPTH, ERROR_LIMIT, LIMIT, clean_text, decode, encode, encode_result
 
 
 def nested(depth: int, last: Any = 1) -> Any:
@@ -29,19 +29,19 @@ def test_the_limit_is_256_kib_to_the_byte() -> None:
     assert LIMIT == 256 * 1024
     exact = "x" * (LIMIT - 2)  # two quotes
     assert len(encode("it", exact)) == LIMIT
-    with pytest.raises(InvalidPayload, match=r"^it is 262,145 bytes as JSON and the limit is 262,144; store it"):
+    with pytest.raises(InvalidInput, match=r"^it is 262,145 bytes as JSON and the limit is 262,144; store it"):
         encode("it", exact + "x")
 
 
 def test_the_limit_counts_bytes_and_not_characters() -> None:
-    with pytest.raises(InvalidPayload, match="bytes"):
+    with pytest.raises(InvalidInput, match="bytes"):
         encode("it", "é" * (LIMIT // 2))
 
 
 def test_the_depth_is_limited() -> None:
     assert DEPTH == 32
     encode("it", nested(32))
-    with pytest.raises(InvalidPayload, match="nested deeper than 32 levels; flatten it"):
+    with pytest.raises(InvalidInput, match="nested deeper than 32 levels; flatten it"):
         encode("it", nested(33))
 
 
@@ -62,7 +62,7 @@ def endless() -> list[Any]:
     ids=["object", "inside", "function", "surrogate", "surrogate key", "endless"],
 )
 def test_what_json_cannot_carry_is_refused(value: Any) -> None:
-    with pytest.raises(InvalidPayload, match=r"^it cannot be written as JSON: .+\.$"):
+    with pytest.raises(InvalidInput, match=r"^it cannot be written as JSON: .+\.$"):
         encode("it", value)
 
 
@@ -71,7 +71,7 @@ def test_a_model_whose_own_code_fails_is_refused() -> None:
         def model_dump(self, mode: str) -> Any:
             raise RuntimeError("it broke")
 
-    with pytest.raises(InvalidPayload, match="it broke"):
+    with pytest.raises(InvalidInput, match="it broke"):
         encode("it", Model())
 
 
@@ -135,7 +135,7 @@ class Measured(pydantic.BaseModel):
     ids=lambda value: type(value).__name__,
 )
 def test_numbers_that_json_lacks_are_refused_with_their_place(value: Any, said: str) -> None:
-    with pytest.raises(InvalidPayload, match=re.escape(said)):
+    with pytest.raises(InvalidInput, match=re.escape(said)):
         encode("it", value)
     assert "null" in encode_result("it", value)  # what a handler leaves behind is booked all the same
 

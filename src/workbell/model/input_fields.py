@@ -81,7 +81,7 @@ def _value(path: str, value: Any) -> Scalar:
 def _is_text(value: str) -> bool:
     try:
         value.encode()
-    except UnicodeEncodeError:  # a lone surrogate, which no payload can have
+    except UnicodeEncodeError:  # a lone surrogate, which no input can have
         return False
     return True
 
@@ -93,14 +93,14 @@ def has_fields(input_text: str | None, fields: Sequence[FieldFilter]) -> bool:
     if input_text is None:
         return False
     try:
-        payload = msgspec.json.decode(input_text)
+        value = msgspec.json.decode(input_text)
     except msgspec.DecodeError:
         return False
-    return all(_has(payload, field) for field in fields)
+    return all(_has(value, field) for field in fields)
 
 
-def _has(payload: Any, field: FieldFilter) -> bool:
-    here = payload
+def _has(value: Any, field: FieldFilter) -> bool:
+    here = value
     for name in field.names:
         if not isinstance(here, dict) or name not in here:
             return False

@@ -1,4 +1,4 @@
-"""Payloads: for any text and any value."""
+"""Inputs: for any text and any value."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbell.errors import InvalidPayload
-from workbell.model.payload import DEPTH, LIMIT, clean_text, decode, encode
+from workbell.errors import InvalidInput
+from workbell.model.json_text import DEPTH, LIMIT, clean_text, decode, encode
 
 any_text = st.text(st.characters(exclude_categories=()))  # lone surrogates too
 json_values = st.recursive(
@@ -43,7 +43,7 @@ def test_values_come_back_as_they_were(value: Any) -> None:
 
 @given(json_values, st.sampled_from((math.nan, math.inf, -math.inf)), st.data())
 def test_a_number_that_json_lacks_is_refused_wherever_it_is(value: Any, number: float, data: st.DataObject) -> None:
-    with pytest.raises(InvalidPayload, match=rf"it(: .*)? is {number}, which JSON cannot carry"):
+    with pytest.raises(InvalidInput, match=rf"it(: .*)? is {number}, which JSON cannot carry"):
         encode("it", _placed(value, number, data))
 
 
@@ -65,7 +65,7 @@ def test_depth_is_measured_rightly(depth: int, value: Any) -> None:
         value = [value]
     try:
         text = encode("it", value)
-    except InvalidPayload:
+    except InvalidInput:
         assert depth + inner > DEPTH
     else:
         assert depth + inner <= DEPTH

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from workbell.errors import InvalidPayload
+from workbell.errors import InvalidInput
 
 LIMIT = 256 * 1024
 DEPTH = 32
@@ -49,7 +49,7 @@ def encode(what: str, value: Any, limit: int = LIMIT) -> str:
 
 
 def check_finite(what: str, value: Any) -> None:
-    """Raise InvalidPayload if a value has floats that JSON cannot carry: msgspec writes them as null."""
+    """Raise InvalidInput if a value has floats that JSON cannot carry: msgspec writes them as null."""
     try:  # in C: 3 µs for a small one, and not 9
         _strict.encode(value)
         return
@@ -58,7 +58,7 @@ def check_finite(what: str, value: Any) -> None:
     if found is not None:
         path, number = found
         where = f"{what}: {clean_text(path, 200) if path.isprintable() else repr(path)[:200]}" if path else what
-        raise InvalidPayload(f"{where} is {number}, which JSON cannot carry; leave it out, or use None or a text.")
+        raise InvalidInput(f"{where} is {number}, which JSON cannot carry; leave it out, or use None or a text.")
 
 
 def _as_builtins(value: Any) -> Any:
@@ -96,18 +96,18 @@ def encode_any(what: str, value: Any) -> bytes:
     try:
         return _encoder.encode(value)
     except Exception as error:
-        raise InvalidPayload(f"{what} cannot be written as JSON: {clean_text(str(error), 500)}.") from error
+        raise InvalidInput(f"{what} cannot be written as JSON: {clean_text(str(error), 500)}.") from error
 
 
 def within_limits(what: str, data: bytes, limit: int = LIMIT) -> str:
-    """JSON as text; raises InvalidPayload if it is too large or nested too deeply."""
+    """JSON as text; raises InvalidInput if it is too large or nested too deeply."""
     if len(data) > limit:
-        raise InvalidPayload(
+        raise InvalidInput(
             f"{what} is {len(data):,} bytes as JSON and the limit is {limit:,}; store it elsewhere and pass its id."
         )
-    # Counting brackets is cheap and settles almost every payload; only then is the depth really measured.
+    # Counting brackets is cheap and settles almost every input; only then is the depth really measured.
     if data.count(b"{") + data.count(b"[") > DEPTH and _depth(msgspec.json.decode(data)) > DEPTH:
-        raise InvalidPayload(f"{what} is nested deeper than {DEPTH} levels; flatten it.")
+        raise InvalidInput(f"{what} is nested deeper than {DEPTH} levels; flatten it.")
     return data.decode()
 
 
