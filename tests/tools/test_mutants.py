@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -222,7 +223,8 @@ def test_an_interrupted_one_leaves_nothing_behind(number: signal.Signals, tmp_pa
     copies, pids = tmp_path / "copies", tmp_path / "pids"
     copies.mkdir()
     settings = {"TMPDIR": str(copies), "PIDS": str(pids), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    with subprocess.Popen(ONE, cwd=folder, env=os.environ | settings) as mutants:
+    hears = partial(signal.signal, number, signal.SIG_DFL)  # also where the tests run under nohup
+    with subprocess.Popen(ONE, cwd=folder, env=os.environ | settings, preexec_fn=hears) as mutants:
         try:
             until(lambda: pids.exists() or mutants.poll() is not None, "the test")
             assert [folder.name for folder in copies.glob("mutants-*")]
