@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from workbell import Retry, Workbell
-from workbell.agents import lease_standing as standing
 from workbell.agents import working
+from workbell.agents.lease_standing import LeaseStanding, lease_standing
 from workbell.agents.working import HandedOut
 from workbell.engine.recover import Recover
 from workbell.errors import LeaseLost
@@ -257,17 +257,17 @@ def test_each_run_ends_once_whatever_the_line_does(store: Store, seed: int) -> N
 def test_the_oracle_sees_a_missing_guard(store: Store, guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What each guard is for: without it something is written, or said, that was not so."""
 
-    def lax(store: Any, run: Run, worker: str, token: int) -> standing.Standing:
+    def lax(store: Any, run: Run, worker: str, token: int) -> LeaseStanding:
         found = real(store, run, worker, token)
         running = run.status is Status.RUNNING
         if guard == "token" and running and run.worker == worker:
-            return standing.Standing.HELD
+            return LeaseStanding.HELD
         if guard == "session" and running:
-            return standing.Standing.HELD
-        if guard == "standing" and found is standing.Standing.LOST:
-            return standing.Standing.SETTLED
+            return LeaseStanding.HELD
+        if guard == "standing" and found is LeaseStanding.LOST:
+            return LeaseStanding.SETTLED
         return found
 
-    real = standing.standing
-    monkeypatch.setattr(working, "standing", lax)
+    real = lease_standing
+    monkeypatch.setattr(working, "lease_standing", lax)
     assert verdicts(*play(store, 1, 100))
