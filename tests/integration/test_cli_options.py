@@ -278,7 +278,7 @@ GO_ON = {
     "worker": "--processes 1 --concurrency 2 --queues a,b --grace 1s --max-runs 5 --max-memory 1GB --probe 127.0.0.1:0 "
     "--watch",
 }
-ELSEWHERE = {"bench", "events tail"}  # `test_cli_bench.py`; `test_cli_events.py`
+ELSEWHERE = {"events tail"}  # `test_cli_events.py`
 COMMON = {"--app": "shop:bell", "--url": "sqlite:///workbell.db", "--tenant": "acme", "--json": None}
 COMMANDS = dict(every_command())
 WITHOUT_COMMON = {"agent pair", "import kumofire"}  # their --url is a service's; their --tenant is above

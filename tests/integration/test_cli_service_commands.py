@@ -117,7 +117,7 @@ def test_every_command_has_decided() -> None:
     assert sorted(ARGUMENTS) == sorted(CAPABLE)
     assert sorted(LOCAL) == sorted(
         [
-            *("agent", "backup", "bench", "bridge", "check", "copy", "dev", "import", "init", "migrate", "probe"),
+            *("agent", "backup", "bridge", "check", "copy", "dev", "import", "init", "migrate", "probe"),
             *("restore", "server", "start", "tokens url", "webhooks new-key", "webhooks seal", "worker"),
         ]
     )

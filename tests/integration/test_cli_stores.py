@@ -103,8 +103,8 @@ def test_every_command_that_takes_a_store_takes_an_app() -> None:
     ]
     with_store = {name for name, options in found if "--url" in options}
     assert len(with_store) > 30
-    # The URL of `bench` is where it measures, and that of `agent pair` a service's.
-    assert {name for name, options in found if "--url" in options and "--app" not in options} == {"bench", "pair"}
+    # The URL of `agent pair` is a service's.
+    assert {name for name, options in found if "--url" in options and "--app" not in options} == {"pair"}
 
 
 def test_an_app_that_names_another_store_than_the_settings(folder: Folder) -> None:

@@ -45,7 +45,6 @@ COMMANDS = {
     "copy": "Copy jobs, schedules, events, endpoints, runs and history into another store.",
     "import": "Take over definitions, schedules and runs of another job system.",
     "bridge": "Write the Worker through which Workbell uses a D1 database of Cloudflare.",
-    "bench": "Measure how fast runs are enqueued, processed and started.",
 }
 
 # Where the file has another name: `import` is a word of the language.
