@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from difflib import get_close_matches
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import click
@@ -13,10 +14,11 @@ from workbell.cli.service import check_service
 
 
 class Lazy(NamedTuple):
-    """Import path of a command, as `module:function`, and its short help."""
+    """Import path of a command, as `module:function`, its short help, and the heading that it stands under."""
 
     path: str
     text: str
+    heading: str = "Commands"
 
 
 class LazyGroup(click.Group):
@@ -53,5 +55,7 @@ class LazyGroup(click.Group):
         raise click.UsageError(f"No such command {name!r}. {hint}", ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, lazy.text) for name, lazy in self.lazy.items()])
+        width = max(map(len, self.lazy))  # one column of texts under all headings
+        for heading, commands in groupby(self.lazy.items(), key=lambda command: command[1].heading):
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), lazy.text) for name, lazy in commands])
