@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from workbell.cli.service import check_service
+from workbell.cli.service import check_places
 
 
 class Lazy(NamedTuple):
@@ -48,7 +48,7 @@ class LazyGroup(click.Group):
             command = found[1]
             asks_for_help = bool({*args} & {*ctx.help_option_names})
             if command is not None and not isinstance(command, LazyGroup) and not asks_for_help:
-                check_service(ctx, name, command)
+                check_places(ctx, name, command)
             return found
         near = " or ".join(repr(known) for known in sorted(get_close_matches(name, self.lazy)))
         hint = f"Did you mean {near}?" if near else f"The commands are {', '.join(self.lazy)}."

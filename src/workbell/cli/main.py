@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import click
 
 from workbell.cli.lazy import Lazy, LazyGroup
-from workbell.cli.service import service_option
+from workbell.cli.service import SERVICE, Place, no_service, place_options
 from workbell.errors import WorkbellError
 from workbell.version import __version__
 
@@ -75,14 +75,15 @@ BUG = 70
     },
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@service_option
+@place_options
 @click.version_option(__version__, prog_name="workbell", message="%(prog)s %(version)s")
 def workbell() -> None:
     """Background jobs and schedules that need nothing but a file.
 
     Settings come from an option, else from WORKBELL_URL and its like, else from the nearest workbell.toml.
 
-    With --service most commands work over HTTP, and need no database.
+    With --service most commands work over HTTP, and need no database. --url and --service stand before the command or
+    after it.
     """
 
 
@@ -121,11 +122,16 @@ def run(args: Sequence[str] | None = None, program: str = "workbell") -> int:
 
 
 def _translated(error: click.ClickException) -> click.ClickException:
-    """Suggest our word for an option that other job systems have; click suggests only what is spelt like it."""
+    """Suggest our word for an option that other job systems have; click suggests only what is spelt like it.
+
+    A command that refuses `--service` says the same on either side of it.
+    """
     from workbell.model.suggestions import translate
 
     if not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return error
+    if error.option_name == SERVICE and not isinstance(error.ctx.command, click.Group):
+        return no_service(error.ctx.command_path, Place("", by_option=True), error.ctx)
     known: dict[str, str] = {}
     for parameter in error.ctx.command.params:
         for word in parameter.opts:
