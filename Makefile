@@ -10,7 +10,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses 6 --di
 
 # Tests that start services and whole programs, or take long: `make test` leaves them to `make test-faults`.
 LONG := tests/process tests/docs/test_projects.py tests/django/test_locked_files.py tests/django/test_staff_sessions.py \
-	tests/django/test_workers.py tests/http/test_unreadable_rows.py tests/integration/test_cli_bench.py \
+	tests/django/test_workers.py tests/http/test_unreadable_rows.py \
 	tests/integration/test_cli_dev.py tests/integration/test_contract_command.py \
 	tests/integration/test_example_socket_store.py tests/property/test_windows.py
 

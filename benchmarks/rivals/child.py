@@ -87,14 +87,15 @@ def bulk(peer: ModuleType, n: int) -> dict[str, Any]:
 
 def raw(peer: ModuleType, n: int, batch: int) -> dict[str, Any]:
     """The same runs inserted with raw SQL, `batch` a commit: Workbell's ceiling on this store."""
-    from workbell.cli.measure.raw import open_raw
+    from rivals.raw import insert_postgres, insert_sqlite
 
     peer.noop.enqueue(sent=0)  # makes the lane
     requests = [peer.noop.request(sent=0).new for _ in range(batch + n)]
-    connection = open_raw(peer.URL)
-    connection.insert(requests[:batch], batch)
-    took = connection.insert(requests[batch:], batch)
-    connection.close()
+    took = (
+        insert_sqlite(peer.PATH, requests, batch)
+        if peer.STORE == "sqlite"
+        else insert_postgres(peer.URL, requests, batch)
+    )
     return {"rate": n / took}
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
-import psutil
 import pytest
 from click.testing import CliRunner
 
@@ -19,7 +18,6 @@ from tests.support.command_line import assert_refused, call, command, environmen
 from tests.support.inside.cli import COMMANDS, agents, events, jobs, queues, schedules, triggers, webhooks
 from tests.support.inside.cli import workbell_command as workbell
 from tests.support.inside.stores import NEWEST
-from tests.support.waiting import until
 from workbell import Workbell, __version__
 
 HEAVY = tuple("psycopg rich httpx2 starlette fastapi uvicorn websockets watchfiles sqlalchemy redis".split())
@@ -79,7 +77,8 @@ def test_version(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["nonsense"], ["jobs", "nonsense"], ["doctor", "--nonsense"], ["copy"], ["bench", "--runs", "many"]]
+    "arguments",
+    [["nonsense"], ["jobs", "nonsense"], ["doctor", "--nonsense"], ["copy"], ["runs", "list", "--limit", "many"]],
 )
 def test_wrong_usage_ends_with_2(arguments: list[str], tmp_path: Path) -> None:
     answer = call(tmp_path, *arguments)
@@ -106,9 +105,9 @@ def test_setting_that_cannot_be_used(tmp_path: Path) -> None:
     assert_refused(call(tmp_path, "doctor"), 78, "concurrency = 0")
 
 
-@pytest.mark.parametrize("name", ["doctor", "migrate", "bench"])
+@pytest.mark.parametrize("name", ["doctor", "migrate", "copy --to sqlite:///b.db"])
 def test_unreachable_database(name: str, tmp_path: Path) -> None:
-    answer = call(tmp_path, name, "--url", "postgresql://nobody:secret@127.0.0.1:1/nothing")
+    answer = call(tmp_path, *name.split(), "--url", "postgresql://nobody:secret@127.0.0.1:1/nothing")
     assert_refused(answer, 69, "127.0.0.1", "refused")
     assert "secret" not in answer.out + answer.error
 
@@ -147,25 +146,27 @@ def test_a_reader_that_has_seen_enough_is_no_failure(form: list[str], tmp_path: 
 
 
 def test_interrupted(tmp_path: Path) -> None:
-    """Ctrl-C ends with 130, in one line, and takes the worker processes along."""
-    bench = subprocess.Popen(
-        command("bench", "--runs", "100", "--rounds", "100", "--no-latency"),
+    """Ctrl-C ends with 130, in one line."""
+    (tmp_path / "shop.py").write_text(
+        "from workbell import Workbell\nbell = Workbell('sqlite:///shop.db')\n@bell.job\ndef greet(): ...\n"
+    )
+    waits = subprocess.Popen(
+        command("jobs", "run", "greet", "--wait", "--app", "shop:bell"),
         cwd=tmp_path,
-        env=environment(TMPDIR=str(tmp_path)),
+        env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
     try:
-        below = until(lambda: psutil.Process(bench.pid).children(recursive=True), "a worker process")
-        bench.send_signal(signal.SIGINT)
-        _, error = bench.communicate(timeout=60)
+        assert waits.stderr is not None
+        assert "waiting for its end" in waits.stderr.readline()
+        waits.send_signal(signal.SIGINT)
+        _, error = waits.communicate(timeout=60)
     finally:
-        bench.kill()
-    assert bench.returncode == 130
+        waits.kill()
+    assert waits.returncode == 130
     assert error.strip() == "workbell: interrupted."  # on a terminal, the line of ^C is ended first
-    assert not any(process.is_running() for process in below)
-    assert not list(tmp_path.glob("workbell-bench-*"))
 
 
 class TestMigrate:

@@ -278,7 +278,7 @@ GO_ON = {
     "worker": "--processes 1 --concurrency 2 --queues a,b --grace 1s --max-runs 5 --max-memory 1GB --probe 127.0.0.1:0 "
     "--watch",
 }
-ELSEWHERE = {"bench", "events tail"}  # `test_cli_bench.py`; `test_cli_events.py`
+ELSEWHERE = {"events tail"}  # `test_cli_events.py`
 COMMON = {"--app": "shop:bell", "--url": "sqlite:///workbell.db", "--tenant": "acme", "--json": None}
 COMMANDS = dict(every_command())
 WITHOUT_COMMON = {"agent pair", "import kumofire"}  # their --url is a service's; their --tenant is above
@@ -313,7 +313,7 @@ def test_every_option_of_every_command_is_given_here() -> None:
         if path not in ELSEWHERE:
             calls = [GO_ON[path]] if path in GO_ON else [call.arguments for call in CALLS[path]]
             given = given_in(command, [word for text in calls for word in shlex.split(text)]) | set(COMMON)
-            missing[path] = options_of(command) - given
+            missing[path] = options_of(command) - given - {"--service"}  # `test_cli_service_commands.py`
     assert {path: sorted(options) for path, options in missing.items() if options} == {}
 
 

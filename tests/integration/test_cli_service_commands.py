@@ -109,6 +109,7 @@ def commands(group: LazyGroup = workbell, path: str = "") -> Iterator[tuple[str,
             yield f"{path}{name}", command
 
 
+GROUPS = {path for path, command in commands() if isinstance(command, click.Group)}
 CAPABLE = [path for path, command in commands() if is_capable(command)]
 LOCAL = [path for path, command in commands() if not is_capable(command)]
 
@@ -117,7 +118,7 @@ def test_every_command_has_decided() -> None:
     assert sorted(ARGUMENTS) == sorted(CAPABLE)
     assert sorted(LOCAL) == sorted(
         [
-            *("agent", "backup", "bench", "bridge", "check", "copy", "dev", "import", "init", "migrate", "probe"),
+            *("agent", "backup", "bridge", "check", "copy", "dev", "import", "init", "migrate", "probe"),
             *("restore", "server", "start", "tokens url", "webhooks new-key", "webhooks seal", "worker"),
         ]
     )
@@ -128,13 +129,15 @@ def test_over_a_service_no_database_is_touched(path: str, folder: Folder, monkey
     """Nobody answers at that URL, and so every command ends with the same error."""
     monkeypatch.setattr("workbell.remote.tries.FIRST_PAUSE", 0)
     monkeypatch.setattr("workbell.cli.bell.open_store", None)
-    answer = folder.call("--service", NOBODY, *path.split(), *ARGUMENTS[path])
-    assert answer.code == 69, answer
-    said = answer.error.splitlines()[-1]
-    assert said.startswith(f"workbell: {NOBODY}: no connection"), answer.error
-    assert "is the service running there" in said
-    assert answer.out == ""
-    assert [*folder.path.iterdir()] == []
+    command, service = [*path.split(), *ARGUMENTS[path]], ["--service", NOBODY]
+    for arguments in ([*service, *command], [*command, *service]):
+        answer = folder.call(*arguments)
+        assert answer.code == 69, answer
+        said = answer.error.splitlines()[-1]
+        assert said.startswith(f"workbell: {NOBODY}: no connection"), answer.error
+        assert "is the service running there" in said
+        assert answer.out == ""
+        assert [*folder.path.iterdir()] == []
 
 
 @pytest.mark.parametrize("path", CAPABLE)
@@ -155,10 +158,33 @@ def test_what_needs_the_database_refuses_a_service(path: str, folder: Folder, mo
     refused = f"`workbell {path}` does not work over a service"
     where = "and call it where the project or its database is."
     assert f"{refused}: leave out --service, {where}" in answer.error
+    if path not in GROUPS:
+        assert f"{refused}: leave out --service, {where}" in folder.call(*path.split(), "--service", NOBODY).error
     assert folder.call("--service", NOBODY, *path.split(), "--help").code == 0
     monkeypatch.setenv("WORKBELL_SERVICE", NOBODY)
     assert f"{refused}: unset WORKBELL_SERVICE, {where}" in folder.call(*path.split()).error
     assert [*folder.path.iterdir()] == []
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_a_service_that_is_named_counts_more_than_the_environment(
+    side: str, folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbell.remote.tries.FIRST_PAUSE", 0)
+    monkeypatch.setenv("WORKBELL_SERVICE", "http://127.0.0.1:2")
+    words = ["runs", "list"]
+    words[0 if side == "before" else 2 : 0] = ["--service", NOBODY]
+    assert_refused(folder.call(*words), 69, f"{NOBODY}: no connection")
+
+
+def test_services_on_both_sides(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbell.remote.tries.FIRST_PAUSE", 0)
+    same = folder.call("--service", NOBODY, "runs", "list", "--service", NOBODY)
+    assert_refused(same, 69, f"{NOBODY}: no connection")
+    other = folder.call("--service", "https://ada:secret@a.example", "runs", "list", "--service", NOBODY)
+    assert other.code == 2, other
+    said = f"--service names https://ada:…@a.example before the command and {NOBODY} after it; give one of them."
+    assert said in other.error
 
 
 def test_a_database_that_is_named_counts_more_than_the_environment(

@@ -97,14 +97,44 @@ def test_the_store_of_an_app(folder: Folder) -> None:
     assert {path.name for path in folder.path.glob("*.db")} == {"shop.db"}
 
 
+def test_url_before_the_command_and_after_it(folder: Folder) -> None:
+    named = ("--url", "sqlite:///a.db")
+    for words in ((*named, "runs", "list"), ("runs", "list", *named), (*named, "runs", "list", *named)):
+        answer = folder.call(*words)
+        assert answer.code == 0, answer
+        assert "The store is sqlite:///a.db" in answer.out
+
+
+def test_urls_that_contradict_each_other(folder: Folder) -> None:
+    answer = folder.call("--url", "postgresql://ada:secret@host/a", "runs", "list", "--url", "sqlite:///b.db")
+    assert answer.code == 2, answer
+    said = "--url names postgresql://ada:…@host/a before the command and sqlite:///b.db after it; give one of them."
+    assert said in answer.error
+
+
+def test_a_url_before_a_command_without_a_store(folder: Folder) -> None:
+    answer = folder.call("--url", "sqlite:///a.db", "bridge", "init")
+    assert answer.code == 2, answer
+    assert "`workbell bridge` takes no store by --url; leave it out." in answer.error
+    assert folder.call("--url", "sqlite:///a.db", "bridge", "--help").code == 0
+
+
+def test_every_command_with_a_store_takes_it_before_as_well(folder: Folder) -> None:
+    """Whatever else a command needs: what is given on the other side contradicts it."""
+    for path, command in every_command():
+        if path != "agent pair" and any("--url" in option.opts for option in command.params):
+            answer = folder.call("--url", "a", *path.split(), "--url", "b")
+            assert "--url names a before the command and b after it" in answer.error, (path, answer)
+
+
 def test_every_command_that_takes_a_store_takes_an_app() -> None:
     found = [
         (str(command.name), {name for param in command.params for name in param.opts}) for _, command in every_command()
     ]
     with_store = {name for name, options in found if "--url" in options}
     assert len(with_store) > 30
-    # The URL of `bench` is where it measures, and that of `agent pair` a service's.
-    assert {name for name, options in found if "--url" in options and "--app" not in options} == {"bench", "pair"}
+    # The URL of `agent pair` is a service's.
+    assert {name for name, options in found if "--url" in options and "--app" not in options} == {"pair"}
 
 
 def test_an_app_that_names_another_store_than_the_settings(folder: Folder) -> None:

@@ -29,7 +29,6 @@ LEFT_OUT = {
     "agent pair": "asks a server over HTTP",
     "probe": "asks a supervisor, whose answers are its own words",
     "import kumofire": "reads an export of another system",
-    "bench": "prints its own numbers, after a minute",
 }
 
 # In the order in which they are called; what is in braces is known by the test.

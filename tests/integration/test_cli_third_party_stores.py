@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
 from tests.support.inside.stores import dump, open_store
 from tests.support.third_party import install
-from tests.support.warm import SOURCE
 
 URL = "renamed+sqlite:///x.db"
 IN_MEMORY = "from workbell.stores.memory.store import MemoryStore\ndef open_url(url, **_):\n    return MemoryStore()\n"
@@ -23,7 +21,6 @@ def site(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> Path:
     site = install(folder.path / "site")
     install(site, "heap_store", IN_MEMORY, "heap")
     monkeypatch.syspath_prepend(site)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(SOURCE), str(site)]))  # of the processes of `bench`
     return site
 
 
@@ -64,14 +61,6 @@ def test_the_sql_of_its_schema(folder: Folder) -> None:
     refused = folder.call("migrate", "--dump-sql", "--url", "heap://")
     assert_refused(refused, 1, "heap:// has no SQL of ours", "--engine")
     assert folder.call("migrate", "--dump-sql", "--url", "heap://", "--engine", "postgres").out == dump("postgres")
-
-
-def test_raw_sql_beside_it(folder: Folder) -> None:
-    measured = folder.call("bench", "--raw", "--runs", "100", "--no-latency", "--url", URL)
-    assert measured.code == 0, measured
-    assert "raw SQL" in measured.out
-    refused = folder.call("bench", "--raw", "--runs", "100", "--url", "heap://")
-    assert_refused(refused, 1, "--raw: heap:// is neither a SQLite file nor PostgreSQL; leave it out.")
 
 
 def test_check_knows_its_file(folder: Folder) -> None:

@@ -23,9 +23,10 @@ from workbell.cli.bell import load_bell
 from workbell.cli.header import show_header
 from workbell.cli.init import make_project, report
 from workbell.cli.output import echo, make_console, span
-from workbell.cli.project import NOTHING, Project, app_option, is_empty, open_project, url_option
+from workbell.cli.project import NOTHING, Project, app_option, is_empty, open_project
 from workbell.cli.reload_lines import AlreadyPrinted, ReloadLines
 from workbell.cli.run_lines import RunLines
+from workbell.cli.service import url_option
 from workbell.cli.serving import address, http_options, listen
 from workbell.engine.role import Role
 from workbell.errors import SettingsError, UnknownJob, WorkbellError

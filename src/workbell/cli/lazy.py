@@ -5,18 +5,20 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from difflib import get_close_matches
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import click
 
-from workbell.cli.service import check_service
+from workbell.cli.service import check_places
 
 
 class Lazy(NamedTuple):
-    """Import path of a command, as `module:function`, and its short help."""
+    """Import path of a command, as `module:function`, its short help, and the heading that it stands under."""
 
     path: str
     text: str
+    heading: str = "Commands"
 
 
 class LazyGroup(click.Group):
@@ -46,12 +48,14 @@ class LazyGroup(click.Group):
             command = found[1]
             asks_for_help = bool({*args} & {*ctx.help_option_names})
             if command is not None and not isinstance(command, LazyGroup) and not asks_for_help:
-                check_service(ctx, name, command)
+                check_places(ctx, name, command)
             return found
         near = " or ".join(repr(known) for known in sorted(get_close_matches(name, self.lazy)))
         hint = f"Did you mean {near}?" if near else f"The commands are {', '.join(self.lazy)}."
         raise click.UsageError(f"No such command {name!r}. {hint}", ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, lazy.text) for name, lazy in self.lazy.items()])
+        width = max(map(len, self.lazy))  # one column of texts under all headings
+        for heading, commands in groupby(self.lazy.items(), key=lambda command: command[1].heading):
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), lazy.text) for name, lazy in commands])

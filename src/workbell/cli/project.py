@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import click
 import msgspec
 
-from workbell.cli.service import ChosenService, chosen_service, over_service
+from workbell.cli.service import Place, chosen_service, over_service, url_option
 from workbell.cli.values import TENANT
 from workbell.errors import SettingsError
 from workbell.handlers.app_database import file_of
@@ -32,19 +32,13 @@ class Project(NamedTuple):
     settings: Settings
     file: Path | None
     names_app: bool = False  # the user did, by --app or WORKBELL_APP
-    service: ChosenService | None = None  # to work over HTTP
+    service: Place | None = None  # to work over HTTP
     tenant: str | None = None  # that was named; a service has one for each token
     tenant_option: str | None = None  # named by --tenant
 
     @property
     def folder(self) -> Path:
         return self.file.parent if self.file is not None else Path.cwd()
-
-
-def url_option(command: Command) -> Command:
-    return click.option("--url", metavar="URL", help="The store: sqlite:///file.db or postgresql://host/database.")(
-        command
-    )
 
 
 def json_option(command: Command) -> Command:
@@ -87,12 +81,12 @@ def store_options(command: Command) -> Command:
 
 def client_options(command: Command) -> Command:
     """`store_options`, for commands that work over a service as well."""
-    return over_service(store_options(command))
+    return store_options(over_service(command))
 
 
 def code_options(command: Command) -> Command:
     """`--app` and `--url`, for commands about jobs that work over a service as well: there, without code."""
-    return over_service(app_option(url_option(command)))
+    return app_option(url_option(over_service(command)))
 
 
 def open_project(*, for_people: bool = False, **flags: Any) -> Project:
@@ -107,7 +101,7 @@ def open_project(*, for_people: bool = False, **flags: Any) -> Project:
     return Project(settings, file, names_app, _service(flags), tenant, by_option)
 
 
-def _service(flags: Mapping[str, Any]) -> ChosenService | None:
+def _service(flags: Mapping[str, Any]) -> Place | None:
     """The service to work over. A database that is named beside it is refused; in the environment it counts less."""
     chosen = chosen_service()
     named = "--url" if flags.get("url") else "--app" if flags.get("app") or _named_app() else None

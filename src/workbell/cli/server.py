@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from workbell.cli.project import app_option, url_option
+from workbell.cli.project import app_option
+from workbell.cli.service import url_option
 from workbell.cli.serving import http_options
 from workbell.cli.supervise import probe_option, supervise, watch_option
 

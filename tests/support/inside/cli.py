@@ -10,7 +10,6 @@ from workbell.cli.lazy import LazyGroup
 from workbell.cli.main import BUG, COMMANDS
 from workbell.cli.main import MODULES as COMMAND_MODULES
 from workbell.cli.main import workbell as workbell_command
-from workbell.cli.measure import measures
 from workbell.cli.output import echo, make_console, print_json, print_json_line
 from workbell.cli.reload_lines import ReloadLines
 from workbell.cli.run_lines import MOST_FRAMES, MOST_WAITING, RunLines

@@ -33,7 +33,6 @@ KNOWN = {
     "src/workbell/cli/jobs/known.py": {
         "KnownJob.as_dict": "facts of its schedules and its last run, beside the job's own"
     },
-    "src/workbell/cli/measure/raw.py": {"RawPostgres.finish": "columns of a statement that is measured"},
     "src/workbell/cli/runs/cancel_retry_why.py": {"why": COLUMNS},
     "src/workbell/cli/runs/show.py": {
         "PLACED": "fields that have a place of their own; all others are shown as they are",

@@ -27,6 +27,6 @@ COMMANDS = {
 @click.group(
     cls=LazyGroup,
     lazy=COMMANDS,
-    help="List, add, change, preview, run, pause and remove schedules, and show the outcomes of their ticks.",
+    help="List, add, change, preview, run, pause and remove schedules, and show outcomes of ticks.",
 )
 def schedules() -> None: ...
