@@ -16,4 +16,3 @@ from workbell.cli.run_lines import MOST_FRAMES, MOST_WAITING, RunLines
 from workbell.cli.service import is_capable
 from workbell.cli.starter import FILES as STARTER_FILES
 from workbell.cli.transfer import KINDS as COPIED_KINDS
-from workbell.cli.transfer import census
