@@ -7,6 +7,7 @@ import dataclasses
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,12 @@ from workbell.model.json_text import ERROR_LIMIT
 from workbell.settings import Settings
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results that are too large are kept as files below the current folder."""
+    monkeypatch.chdir(tmp_path)
 
 
 class Unspeakable(Exception):
